@@ -1,0 +1,58 @@
+"""whence: agents as text files, whose every tool call says why.
+
+The public names below are loaded when they are first used; importing the package does nothing else.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from whence.declare.function import tool as tool
+    from whence.errors import WhenceError as WhenceError
+    from whence.loop.session import Session as Session
+    from whence.shapes.call import Call as Call
+    from whence.shapes.call import Fault as Fault
+    from whence.shapes.call import Outcome as Outcome
+    from whence.shapes.call import Reply as Reply
+    from whence.shapes.policy import Limits as Limits
+    from whence.shapes.policy import Policy as Policy
+    from whence.shapes.policy import Quotas as Quotas
+    from whence.shapes.policy import Rule as Rule
+    from whence.shapes.policy import WhyPolicy as WhyPolicy
+    from whence.shapes.tool import Effect as Effect
+    from whence.shapes.tool import Sandbox as Sandbox
+    from whence.shapes.tool import Tool as Tool
+
+_HOMES = {
+    "Call": "whence.shapes.call",
+    "Effect": "whence.shapes.tool",
+    "Fault": "whence.shapes.call",
+    "Limits": "whence.shapes.policy",
+    "Outcome": "whence.shapes.call",
+    "Policy": "whence.shapes.policy",
+    "Quotas": "whence.shapes.policy",
+    "Reply": "whence.shapes.call",
+    "Rule": "whence.shapes.policy",
+    "Sandbox": "whence.shapes.tool",
+    "Session": "whence.loop.session",
+    "Tool": "whence.shapes.tool",
+    "WhenceError": "whence.errors",
+    "WhyPolicy": "whence.shapes.policy",
+    "tool": "whence.declare.function",
+}
+
+__all__ = [*sorted(_HOMES), "__version__"]  # noqa: PLE0604 - names of _HOMES are strings
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'whence' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

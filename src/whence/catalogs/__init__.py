@@ -1,0 +1,1 @@
+"""The faces that models see: names, schemas and output forms. No logic."""

@@ -1,0 +1,1 @@
+"""Parse: agent text to a document and back. Knows no tools."""

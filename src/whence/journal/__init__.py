@@ -1,0 +1,1 @@
+"""Remember: events to bytes on disk and back. Append only, hash chained."""

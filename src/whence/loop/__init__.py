@@ -1,0 +1,1 @@
+"""Turn: the only place with the whole picture; it wires the other rooms together."""

@@ -1,0 +1,72 @@
+"""A tool: what a model is shown, and what happens when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from whence.shapes.json import JSONObject, JSONValue
+
+
+class Effect(StrEnum):
+    """What a tool does to the world."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+    NETWORK = "network"
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Where a tool may act."""
+
+    network: bool = False
+    """Whether it may use the network."""
+    filesystem: tuple[str, ...] = ("**",)
+    """Patterns relative to the workspace; `r:` and `w:` prefixes narrow, `!` excludes."""
+    timeout_ms: int = 10_000
+    """How long one call may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call that shows how a tool is meant to be used."""
+
+    input: JSONObject
+    output: JSONValue = None
+    why: str = ""
+
+
+class Handler(Protocol):
+    """What runs: validated arguments and the ports to the world in, a JSON value or a `Reply` out."""
+
+    def __call__(self, arguments: JSONObject, ports: object, /) -> Awaitable[object]:
+        """Run the tool once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """One tool, whatever its source."""
+
+    name: str
+    """Canonical and dotted, e.g. `fs.read`."""
+    description: str
+    input_schema: JSONObject
+    """JSON Schema 2020-12 of the arguments, without the injected reason."""
+    handler: Handler | None
+    """None: declared, but its source cannot be reached; calls fail as UNAVAILABLE."""
+    output_schema: JSONObject | None = None
+    category: str = "custom"
+    effects: frozenset[Effect] = frozenset()
+    sandbox: Sandbox = Sandbox()
+    examples: tuple[Example, ...] = ()
+    aliases: tuple[str, ...] = ()
+    paths: Mapping[str, Effect] = field(default_factory=dict)
+    """Which arguments are paths, and what the tool does there."""
+    source: str = "python"
+    """builtin, shell, agent, mcp or python."""
+    notes: str = ""

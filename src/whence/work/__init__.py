@@ -1,0 +1,1 @@
+"""What built-in tools really do, once each, through ports."""

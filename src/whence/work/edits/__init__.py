@@ -1,0 +1,1 @@
+"""Editing engines: pure functions from text and a change to new text."""
