@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 JSONValue: TypeAlias = (
-    "None | bool | int | float | str | Sequence[JSONValue] | Mapping[str, JSONValue]"
+    "bool | int | float | str | Sequence[JSONValue] | Mapping[str, JSONValue] | None"
 )
 """What `json.loads` may return; containers are read-only to the type checker."""
 

@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One permission: `tool(pattern)`, as in `fs.write(src/**)`; without a pattern, any argument."""
+    """One permission: `tool(pattern)`, as in `fs.write(src/**)`; no pattern means any argument."""
 
     verdict: Verdict
     tool: str

@@ -41,7 +41,7 @@ class Example:
 
 
 class Handler(Protocol):
-    """What runs: validated arguments and the ports to the world in, a JSON value or a `Reply` out."""
+    """What runs: checked arguments and ports to the world in, a JSON value or a `Reply` out."""
 
     def __call__(self, arguments: JSONObject, ports: object, /) -> Awaitable[object]:
         """Run the tool once."""
