@@ -1,1 +1,23 @@
 """The faces that models see: names, schemas and output forms. No logic."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from whence.errors import NotFound
+from whence.shapes.tool import Tool
+
+NAMES = ("moollm",)
+
+
+def load_catalog(name: str) -> tuple[Tool, ...]:
+    """The tools of one catalog."""
+    if name not in NAMES:
+        raise NotFound(f"there is no catalog {name!r}", f"Catalogs: {', '.join(NAMES)}.")
+    tools: tuple[Tool, ...] = import_module(f"whence.catalogs.{name}").TOOLS
+    return tools
+
+
+def load_catalogs() -> tuple[Tool, ...]:
+    """The tools of all catalogs."""
+    return tuple(tool for name in NAMES for tool in load_catalog(name))

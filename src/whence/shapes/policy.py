@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -69,6 +70,17 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class Mode:
+    """A named set of tool groups; a group may be held to paths that match a pattern."""
+
+    slug: str
+    name: str
+    groups: Mapping[str, str | None]
+    """read, edit, command, mcp → a regular expression over the path, or None for any."""
+    role: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """Everything that decides about a call besides the call and the tool."""
 
@@ -76,3 +88,5 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     quotas: Quotas = Quotas()
     limits: Limits = Limits()
+    mode: Mode | None = None
+    """None: every declared tool may be used."""

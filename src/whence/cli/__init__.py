@@ -1,0 +1,59 @@
+"""The command line: parse arguments, call one function, show the answer.
+
+`--version` and `--help` import nothing; a command's module is imported when the command is used.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = {
+    "call": "make one call through the gate; prints the outcome as JSON",
+    "explain": "which checks a call would pass and which rule decides, without running it",
+    "log": "what happened and why: show, verify, why, stats",
+    "tools": "the tools that can be called, with their schemas",
+}
+
+_HELP = """\
+usage: whence [--version] [--help] COMMAND …
+
+Agents as text files, whose every tool call says why.
+
+commands:
+{commands}
+
+whence COMMAND --help says more. An example:
+  whence call fs.ls '{{"path": ".", "why": "See what this project is made of"}}'
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line; exit code 0 fine, 1 failed, 2 wrong usage, 130 interrupted."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments in (["--version"], ["-V"]):
+        from whence import __version__
+
+        print(f"whence {__version__}")
+        return 0
+    if not arguments or arguments[0] in ("--help", "-h", "help"):
+        listed = "\n".join(f"  {name:<9}{text}" for name, text in COMMANDS.items())
+        print(_HELP.format(commands=listed), end="")
+        return 0 if arguments else 2
+    if arguments[0] not in COMMANDS:
+        return _unknown(arguments[0])
+    from whence.cli.command import run
+
+    return run(arguments[0], arguments[1:])
+
+
+def _unknown(name: str) -> int:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, COMMANDS, n=1)
+    hint = f"Did you mean `whence {close[0]}`?" if close else "`whence --help` lists the commands."
+    print(f"whence: there is no command {name!r}. {hint}", file=sys.stderr)
+    return 2

@@ -1,0 +1,72 @@
+"""`whence call`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from whence.cli.options import add_policy, add_session, add_workspace
+
+if TYPE_CHECKING:
+    from whence.shapes.call import Call, Outcome
+
+EXAMPLE = """\
+The outcome is printed as JSON; the exit code is 0 for a result, 1 for a fault, 2 for wrong usage.
+
+examples:
+  whence call fs.read '{"path": "README.md", "why": "Learn how to install it"}'
+  printf 'path: src  # the parser lives here\\nwhy: Find the entry point\\n' | whence call fs.ls
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("tool", metavar="TOOL", help="canonical name, wire name or alias")
+    parser.add_argument(
+        "arguments", metavar="JSON", nargs="?", help="JSON or YAML; from stdin if absent or -"
+    )
+    add_workspace(parser)
+    add_session(parser)
+    add_policy(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make the call; print its outcome."""
+    from whence.cli.arguments import read_call
+
+    outcome = asyncio.run(_perform(options, read_call(options.tool, options.arguments)))
+    print_outcome(outcome)
+    return 0 if outcome.ok else 1
+
+
+async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
+    from whence.cli.approve import terminal_approver
+    from whence.cli.options import policy_of, tools_of, workspace_of
+    from whence.declare.toolbox import Toolbox
+    from whence.errors import Unavailable
+    from whence.loop.session import Session
+    from whence.shapes.call import Fault, Outcome
+
+    workspace, tools = workspace_of(options), tools_of(options)
+    policy = policy_of(options, Toolbox(tools))
+    try:
+        session = Session(
+            workspace, tools, policy=policy, session=options.session, approver=terminal_approver()
+        )
+    except Unavailable as error:
+        return Outcome("", options.session or "", call.tool, fault=Fault.of(error))
+    try:
+        return await session.perform(call)
+    finally:
+        # A journal that was named is left open for the next call; one of our own ends here.
+        session.close(None if options.session else "done")
+
+
+def print_outcome(outcome: Outcome) -> None:
+    """The outcome as JSON on stdout."""
+    import msgspec
+
+    text = msgspec.json.format(msgspec.json.encode(outcome.as_json()), indent=2)
+    sys.stdout.buffer.write(text + b"\n")

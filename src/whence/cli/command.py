@@ -1,0 +1,41 @@
+"""Running one command: its module has `configure(parser)` and `run(options)`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+from whence.cli import COMMANDS
+from whence.errors import UsageError, WhenceError
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Parse and run; whatever goes wrong is said in two lines, never in a traceback."""
+    module = import_module(f"whence.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"whence {name}",
+        description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
+        epilog=module.EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.configure(parser)
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        code: int = module.run(options)
+        sys.stdout.flush()
+    except WhenceError as error:
+        print(f"whence {name}: {error.message}\n{error.suggestion}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt:
+        print(f"whence {name}: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader went away; what is still buffered must not be flushed into its absence.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code

@@ -1,0 +1,76 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whence.declare.toolbox import Toolbox
+    from whence.shapes.policy import Policy
+    from whence.shapes.tool import Tool
+
+
+def add_workspace(parser: argparse.ArgumentParser) -> None:
+    """`-C DIR`."""
+    parser.add_argument(
+        "-C", dest="workspace", metavar="DIR", default=".", help="the workspace (default: here)"
+    )
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """`--session ID`."""
+    parser.add_argument(
+        "--session",
+        metavar="ID",
+        default=os.environ.get("WHENCE_SESSION") or None,
+        help="name of the journal (default: $WHENCE_SESSION)",
+    )
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """Rules, reasons and modes."""
+    for verdict, text in (
+        ("allow", "let matching calls through, as in --allow 'fs.write(src/**)'"),
+        ("ask", "ask about matching calls"),
+        ("deny", "refuse matching calls; deny beats ask beats allow"),
+    ):
+        parser.add_argument(f"--{verdict}", metavar="RULE", action="append", default=[], help=text)
+    parser.add_argument(
+        "--why",
+        choices=("strict", "required", "optional", "off"),
+        default="required",
+        help="how much of a reason a call must give (default: required)",
+    )
+    parser.add_argument("--mode", metavar="NAME", help="hold the call to a mode's tools")
+    parser.add_argument("--catalog", metavar="NAME", help="only the tools of this catalog")
+
+
+def tools_of(options: argparse.Namespace) -> tuple[Tool, ...]:
+    """The tools that the options name."""
+    from whence.catalogs import load_catalog, load_catalogs
+
+    return load_catalog(options.catalog) if options.catalog else load_catalogs()
+
+
+def policy_of(options: argparse.Namespace, toolbox: Toolbox) -> Policy:
+    """The policy that the options describe; the files in the workspace are not read here."""
+    from whence.loop.settings import load_mode, rules_from
+    from whence.shapes.policy import Policy, Verdict, WhyPolicy
+
+    written = {verdict: getattr(options, verdict.value) for verdict in Verdict}
+    return Policy(
+        why=WhyPolicy(options.why),
+        rules=rules_from(written, "the command line", toolbox),
+        mode=load_mode(options.workspace, options.mode) if options.mode else None,
+    )
+
+
+def workspace_of(options: argparse.Namespace) -> str:
+    """The workspace's path; it must exist."""
+    from whence.errors import UsageError
+
+    if not os.path.isdir(options.workspace):
+        raise UsageError(f"{options.workspace!r} is not a directory", "Name one with -C DIR.")
+    return str(options.workspace)

@@ -1,0 +1,90 @@
+"""`whence tools`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from whence.cli.options import add_workspace
+
+if TYPE_CHECKING:
+    from whence.declare.toolbox import Mounted
+
+EXAMPLE = """\
+examples:
+  whence tools
+  whence tools fs.read            one tool, with its schemas and examples
+  whence tools --mode ask --json  what a mode leaves, for a program
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("name", metavar="NAME", nargs="?", help="show this tool in full")
+    parser.add_argument("--catalog", metavar="NAME", help="only the tools of this catalog")
+    parser.add_argument("--mode", metavar="NAME", help="only the tools that this mode has")
+    parser.add_argument("--json", action="store_true", help="print JSON, schemas included")
+    add_workspace(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """List the tools."""
+    import msgspec
+
+    mounted = _chosen(options)
+    if options.json or options.name:
+        listed = [_as_json(item) for item in mounted]
+        value = listed[0] if options.name else listed
+        print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+        return 0
+    width = max((len(item.name) for item in mounted), default=0)
+    for item in mounted:
+        effects = ",".join(sorted(item.tool.effects)) or "none"
+        print(f"{item.name:<{width}}  {effects:<6}  {item.tool.description}")
+    return 0
+
+
+def _chosen(options: argparse.Namespace) -> list[Mounted]:
+    from whence.cli.options import tools_of, workspace_of
+    from whence.declare.toolbox import Toolbox
+    from whence.errors import NotFound
+    from whence.gate.mode import group_of
+    from whence.loop.settings import load_mode
+
+    toolbox = Toolbox(tools_of(options))
+    mode = load_mode(workspace_of(options), options.mode) if options.mode else None
+    if options.name:
+        found = toolbox.find(options.name)
+        if found is None:
+            close = ", ".join(toolbox.names.closest(options.name))
+            raise NotFound(f"unknown tool {options.name!r}", f"Closest names: {close}.")
+        return [found]
+    return [
+        item for item in toolbox
+        if mode is None or group_of(item.tool) is None or group_of(item.tool) in mode.groups
+    ]  # fmt: skip
+
+
+def _as_json(item: Mounted) -> dict[str, Any]:
+    tool = item.tool
+    return {
+        "name": tool.name,
+        "wire_name": item.wire,
+        "aliases": list(tool.aliases),
+        "description": tool.description,
+        "category": tool.category,
+        "effects": sorted(tool.effects),
+        "source": tool.source,
+        "input_schema": item.wire_schema,
+        "output_schema": tool.output_schema,
+        "sandbox": {
+            "network": tool.sandbox.network,
+            "filesystem": list(tool.sandbox.filesystem),
+            "timeout_ms": tool.sandbox.timeout_ms,
+        },
+        "examples": [
+            {"input": {**example.input, "why": example.why}, "output": example.output}
+            for example in tool.examples
+        ],
+        "notes": tool.notes,
+    }

@@ -1,0 +1,137 @@
+"""Where a path really leads, and opening it without leaving the root.
+
+On Linux the kernel resolves the path in one step below the root's descriptor (openat2), so that a
+link swapped between check and use changes nothing. Elsewhere it is walked name by name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import sys
+from functools import lru_cache
+
+from whence.errors import InvalidArgs
+from whence.shapes.place import Place
+
+_OPENAT2 = 437
+_NO_MAGICLINKS = 0x02
+_NO_SYMLINKS = 0x04
+_BENEATH = 0x08
+_LONGEST = 4096
+_O_PATH = getattr(os, "O_PATH", 0)
+
+
+class _How(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
+
+
+@lru_cache(maxsize=64)
+def _how(flags: int, resolve: int) -> _How:
+    return _How(flags | os.O_CLOEXEC, 0, resolve)
+
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _openat2(directory: int, path: bytes, flags: int, resolve: int) -> int:
+    """A descriptor; raises OSError, ENOSYS where the kernel has no such call."""
+    if _libc is None:
+        raise OSError(errno.ENOSYS, "no openat2")
+    how = _how(flags, resolve)
+    descriptor: int = _libc.syscall(_OPENAT2, directory, path, ctypes.byref(how), 24)
+    if descriptor < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return descriptor
+
+
+def _has_openat2() -> bool:
+    try:
+        os.close(_openat2(-100, b".", _O_PATH, 0))
+    except OSError:
+        return False
+    return True
+
+
+HAS_OPENAT2 = _has_openat2()
+
+
+def open_beneath(directory: int, path: str, flags: int, mode: int = 0o666) -> int:
+    """Open a path without links, relative to a directory and below it."""
+    if HAS_OPENAT2 and not flags & os.O_CREAT:
+        return _openat2(directory, os.fsencode(path or "."), flags, _BENEATH | _NO_SYMLINKS)
+    here = os.dup(directory)
+    try:
+        *parents, last = [part for part in path.split("/") if part not in ("", ".")] or ["."]
+        for part in parents:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+class Root:
+    """A directory that paths are held to."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.realpath(path)
+        self.prefix = self.path if self.path.endswith("/") else self.path + "/"
+        self.descriptor = os.open(self.path, (_O_PATH or os.O_RDONLY) | os.O_DIRECTORY)
+
+    def close(self) -> None:
+        """Give the descriptor back."""
+        os.close(self.descriptor)
+
+    def locate(self, given: str) -> Place:
+        """Where a path leads once every link is followed; the file need not exist."""
+        raw = _as_bytes(given)
+        relative = given.removeprefix(self.prefix)
+        if HAS_OPENAT2 and not relative.startswith("/"):
+            real = self._resolve(raw if relative == given else os.fsencode(relative or "."))
+            if real is not None:
+                return self._place(given, real)
+        return self._place(given, os.path.realpath(os.path.join(self.path, given)))
+
+    def _resolve(self, relative: bytes) -> str | None:
+        """The kernel's answer for a path that exists and stays below; None: look more closely."""
+        try:
+            found = _openat2(self.descriptor, relative, _O_PATH, _BENEATH | _NO_MAGICLINKS)
+        except OSError:
+            return None
+        try:
+            return os.readlink(f"/proc/self/fd/{found}")
+        except OSError:
+            return None
+        finally:
+            os.close(found)
+
+    def _place(self, given: str, real: str) -> Place:
+        if real.startswith(self.prefix):
+            return Place(given, real, real[len(self.prefix) :], inside=True)
+        if real == self.path:
+            return Place(given, real, ".", inside=True)
+        return Place(given, real, real, inside=False)
+
+
+def _as_bytes(given: str) -> bytes:
+    if not given:
+        raise InvalidArgs(
+            "the path is empty", "Give a path relative to the workspace; . is its root."
+        )
+    try:
+        raw = os.fsencode(given)
+    except UnicodeEncodeError:
+        raise InvalidArgs(
+            f"the path {given!r} is not valid Unicode", "Give the path as ordinary text."
+        ) from None
+    if b"\0" in raw:
+        raise InvalidArgs(f"the path {given!r} contains a NUL byte", "Remove it; no file has one.")
+    if len(raw) >= _LONGEST:
+        raise InvalidArgs(
+            f"the path {given[:80]!r}… has {len(raw)} bytes", f"Paths end at {_LONGEST - 1} bytes."
+        )
+    return raw

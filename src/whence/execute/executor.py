@@ -1,0 +1,91 @@
+"""Runs what the gate admitted: within its time, and never letting an exception out."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from whence.errors import WhenceError
+from whence.execute.containment import Root
+from whence.execute.files import WorkspaceFiles, os_error
+from whence.execute.ports import Ports
+from whence.gate.gate import Admitted
+from whence.shapes.call import Fault, Reply
+from whence.shapes.process import ProcessRunner
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What came of running a handler."""
+
+    value: Any = None
+    fault: Fault | None = None
+    truncated: bool = False
+    warnings: tuple[str, ...] = ()
+    bytes_written: int = 0
+    traceback: str = ""
+    """Of an error that is a bug, for the log; a model never sees it."""
+
+
+async def execute(admitted: Admitted, root: Root, processes: ProcessRunner) -> Ended:
+    """Run an admitted call. Cancellation passes through; everything else becomes a value."""
+    handler = admitted.mounted.tool.handler
+    if handler is None:
+        return Ended(fault=_unavailable(admitted))
+    ports = Ports(WorkspaceFiles(root, admitted.places), processes)
+    try:
+        async with asyncio.timeout(admitted.timeout_ms / 1000) as limit:
+            returned = await handler(admitted.arguments, ports)
+        return _ended(returned)
+    except TimeoutError as error:
+        if not limit.expired():
+            return _bug(admitted, error)
+        return Ended(fault=_timeout(admitted))
+    except WhenceError as error:
+        return Ended(fault=Fault.of(error))
+    except OSError as error:
+        shown = str(error.filename or admitted.mounted.name)
+        return Ended(fault=Fault.of(os_error(error, shown)))
+    except Exception as error:  # noqa: BLE001 - the one place where a tool's bug becomes a value
+        return _bug(admitted, error)
+
+
+def _ended(returned: object) -> Ended:
+    if isinstance(returned, Reply):
+        value = msgspec.to_builtins(returned.value)
+        return Ended(value, None, returned.truncated, returned.warnings, returned.bytes_written)
+    return Ended(msgspec.to_builtins(returned))
+
+
+def _unavailable(admitted: Admitted) -> Fault:
+    tool = admitted.mounted.tool
+    return Fault(
+        "UNAVAILABLE",
+        f"{tool.name} is declared, but its source ({tool.source}) cannot be reached",
+        "Use another tool, or configure the source that provides it.",
+    )
+
+
+def _timeout(admitted: Admitted) -> Fault:
+    return Fault(
+        "TIMEOUT",
+        f"{admitted.mounted.name} took longer than {admitted.timeout_ms} ms and was stopped",
+        "Ask for less at once.",
+        details={"timeout_ms": admitted.timeout_ms},
+    )
+
+
+def _bug(admitted: Admitted, error: BaseException) -> Ended:
+    name = admitted.mounted.name
+    own = admitted.mounted.tool.source == "builtin"
+    said = type(error).__name__ if own else f"{type(error).__name__}: {error}"
+    fault = Fault(
+        "EXECUTION_FAILED",
+        f"{name} failed: {said}",
+        "Try other arguments or another tool; the details are in the log.",
+    )
+    return Ended(fault=fault, traceback="".join(traceback.format_exception(error)))

@@ -1,0 +1,103 @@
+"""What a handler may hold: the world, cut down to what its call was admitted for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import BinaryIO, Protocol
+
+from whence.shapes.process import ProcessRunner
+
+
+class Kind(StrEnum):
+    """What stands under a name."""
+
+    FILE = "file"
+    DIRECTORY = "directory"
+    LINK = "link"
+    OTHER = "other"
+    """A device, a socket or a FIFO."""
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """One entry of a directory."""
+
+    name: str
+    kind: Kind
+    size: int
+    modified: float
+    """Seconds since 1970, UTC."""
+
+
+class Writer(Protocol):
+    """Takes the new content of a file."""
+
+    def write(self, data: bytes, /) -> object:
+        """Add bytes."""
+        ...
+
+
+class Files(Protocol):
+    """The filesystem, confined. Paths are text as the call gave them, or below such a path.
+
+    Every method raises the protocol's errors: NotFound, InvalidArgs, PermissionDenied, Conflict.
+    """
+
+    def real(self, path: str) -> str:
+        """The absolute path, for programs that are started on it."""
+        ...
+
+    def shown(self, path: str) -> str:
+        """The path relative to the workspace."""
+        ...
+
+    def info(self, path: str, *, follow: bool = True) -> Info | None:
+        """What is there, or None."""
+        ...
+
+    def entries(self, path: str) -> Iterator[Info]:
+        """The entries of a directory, links not followed."""
+        ...
+
+    def open(self, path: str) -> BinaryIO:
+        """A regular file, for reading."""
+        ...
+
+    def replacing(self, path: str, *, like: str | None = None) -> AbstractContextManager[Writer]:
+        """Writes a file whole or not at all; keeps its mode, or takes that of `like`."""
+        ...
+
+    def append(self, path: str, data: bytes) -> None:
+        """Add to the end of a file in one write, making it where it is absent."""
+        ...
+
+    def make_directories(self, path: str) -> bool:
+        """Make a directory and its parents; False if it was there."""
+        ...
+
+    def make_link(self, path: str, target: str) -> None:
+        """Make a symbolic link that stays inside."""
+        ...
+
+    def read_link(self, path: str) -> str:
+        """Where a symbolic link points."""
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Move within the workspace, replacing a file."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file or a whole directory."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The world as one call sees it."""
+
+    files: Files
+    processes: ProcessRunner

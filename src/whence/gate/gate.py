@@ -1,0 +1,308 @@
+"""The only way from a call to its effect: seven checks, in order; the first that fails answers.
+
+`admit` is pure but for `locate`, which is handed in: it follows links on the disk. What comes out
+is `Admitted`, which only this module can make, and which is all that the executor takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import msgspec
+
+from whence.declare.toolbox import Mounted, Toolbox
+from whence.errors import WhenceError
+from whence.gate import mode, permission, quota, schema, why
+from whence.gate.permission import Ruling
+from whence.gate.quota import Usage
+from whence.shapes.call import Call, Comment, Fault
+from whence.shapes.place import Locate, Place
+from whence.shapes.policy import Policy, Verdict
+from whence.shapes.tool import Effect
+
+_SEAL = object()
+_encode = msgspec.json.Encoder().encode
+_MAX_ARGUMENT_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call taken apart, as the journal records it, whatever becomes of it."""
+
+    tool: str
+    """Canonical where known, else as asked for."""
+    arguments: Mapping[str, Any]
+    """Without reason and note."""
+    why: str = ""
+    comments: tuple[Comment, ...] = ()
+    paths: tuple[str, ...] = ()
+    requested_as: str | None = None
+    unparsed: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A call that goes no further."""
+
+    request: Request
+    fault: Fault
+    violation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A call that a person must decide about."""
+
+    request: Request
+    mounted: Mounted
+    arguments: Mapping[str, Any]
+    places: Mapping[str, Place]
+    fingerprint: bytes
+    timeout_ms: int
+    warnings: tuple[str, ...]
+    ruling: Ruling
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A call that may run."""
+
+    request: Request
+    mounted: Mounted
+    arguments: Mapping[str, Any]
+    places: Mapping[str, Place]
+    """By the path text that the call gave."""
+    fingerprint: bytes
+    timeout_ms: int
+    warnings: tuple[str, ...]
+    seal: object = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.seal is not _SEAL:
+            raise TypeError("only the gate admits calls")
+
+
+Admission: TypeAlias = Admitted | Asking | Refused
+
+
+@dataclass(slots=True)
+class Draft:
+    """A call on its way through the checks, each of which adds what it found out."""
+
+    call: Call
+    toolbox: Toolbox
+    policy: Policy
+    usage: Usage
+    locate: Locate
+    mounted: Mounted | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    why: str = ""
+    comments: tuple[Comment, ...] = ()
+    warnings: tuple[str, ...] = ()
+    touched: list[tuple[Effect, Place]] = field(default_factory=list)
+    fingerprint: bytes = b""
+    ruling: Ruling | None = None
+
+    @property
+    def tool(self) -> Mounted:
+        """The tool; the checks after the first have one."""
+        if self.mounted is None:
+            raise RuntimeError("the name check comes first")
+        return self.mounted
+
+
+def check_name(draft: Draft) -> Fault | None:
+    """Is there such a tool, and did the call arrive whole?"""
+    call = draft.call
+    draft.mounted = draft.toolbox.find(call.tool)
+    if draft.mounted is None:
+        close = draft.toolbox.names.closest(call.tool)
+        known = f"Did you mean {', '.join(close)}?" if close else "No tool has a name like that."
+        return Fault(
+            "NOT_FOUND",
+            f"unknown tool {call.tool!r}",
+            f"{known} `whence tools` lists them all.",
+            details={"closest": close},
+        )
+    if call.unparsed is not None:
+        return Fault(
+            "PARSE_ERROR",
+            f"{draft.mounted.name}: the arguments could not be read: {call.parse_problem}",
+            "Send the whole call again as one valid JSON object.",
+            details={"received": call.unparsed[:500]},
+        )
+    if not isinstance(call.arguments, dict):
+        return Fault(
+            "INVALID_ARGS",
+            f"{draft.mounted.name}: arguments must be an object, not {call.arguments!r:.200}",
+            'Send an object, as in {"why": "…"}.',
+        )
+    return None
+
+
+def check_why(draft: Draft) -> Fault | None:
+    """Is there a reason?"""
+    mounted = draft.tool
+    arguments = dict(draft.call.arguments) if isinstance(draft.call.arguments, dict) else {}
+    given = arguments.pop(mounted.why_key, None)
+    note = arguments.pop(mounted.note_key, None) if mounted.note_key else None
+    draft.arguments = arguments
+    draft.comments = draft.call.comments + _comments(note, mounted.why_key)
+    reason = why.judge(given, draft.policy.why, mounted.name, arguments)
+    draft.why = reason.text
+    if reason.warning:
+        draft.warnings += (reason.warning,)
+    return reason.fault
+
+
+def check_schema(draft: Draft) -> Fault | None:
+    """Do the arguments fit?"""
+    draft.arguments, fault = schema.check(draft.tool, draft.arguments)
+    if fault is None:
+        draft.fingerprint = draft.tool.name.encode() + b"\0" + _encode(draft.arguments)
+        if len(draft.fingerprint) > _MAX_ARGUMENT_BYTES:
+            size = len(draft.fingerprint)
+            return Fault(
+                "QUOTA_EXCEEDED", f"the arguments have {size} bytes", "Send them in several calls."
+            )
+    return fault
+
+
+def check_mode(draft: Draft) -> Fault | None:
+    """Does the mode have this tool, and these paths?"""
+    try:
+        _locate_paths(draft)
+    except WhenceError as error:
+        return Fault.of(error)
+    return mode.check(draft.policy.mode, draft.tool, draft.touched)
+
+
+def check_permission(draft: Draft) -> Fault | None:
+    """Do the rules allow it?"""
+    draft.ruling = permission.decide(draft.tool, draft.touched, draft.policy)
+    if draft.ruling.verdict is Verdict.DENY:
+        return permission.refusal(draft.tool, draft.ruling)
+    return None
+
+
+def check_quota(draft: Draft) -> Fault | None:
+    """Is anything left to spend?"""
+    return quota.check(draft.usage, draft.policy.quotas, draft.fingerprint)
+
+
+Check: TypeAlias = Callable[[Draft], Fault | None]
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("name", check_name),
+    ("why", check_why),
+    ("schema", check_schema),
+    ("mode", check_mode),
+    ("permission", check_permission),
+    ("quota", check_quota),
+)
+"""Approval, the seventh, is a question to a person: the loop asks it for an `Asking`."""
+ENDS_HERE = frozenset({"name", "schema", "mode"})
+"""After one of these fails, the next checks have nothing to look at."""
+
+
+def admit(call: Call, toolbox: Toolbox, policy: Policy, usage: Usage, locate: Locate) -> Admission:
+    """Let a call through, ask about it, or refuse it and say everything that is wrong with it."""
+    draft = Draft(call, toolbox, policy, usage, locate)
+    for position, (name, check) in enumerate(CHECKS):
+        fault = check(draft)
+        if fault is not None:
+            return _refuse(draft, fault, name, position)
+    return _outcome(draft)
+
+
+def approve(asking: Asking) -> Admitted:
+    """The call, after a person said yes."""
+    return Admitted(
+        asking.request,
+        asking.mounted,
+        asking.arguments,
+        asking.places,
+        asking.fingerprint,
+        asking.timeout_ms,
+        asking.warnings,
+        _SEAL,
+    )
+
+
+def _outcome(draft: Draft) -> Admitted | Asking:
+    mounted, limits = draft.tool, draft.policy.limits
+    asking = draft.ruling is not None and draft.ruling.verdict is Verdict.ASK
+    parts = (
+        _request(draft),
+        mounted,
+        draft.arguments,
+        {place.given: place for _, place in draft.touched},
+        draft.fingerprint,
+        min(mounted.tool.sandbox.timeout_ms, limits.timeout_ms),
+        draft.warnings,
+    )
+    if asking and draft.ruling is not None:
+        return Asking(*parts, draft.ruling)
+    return Admitted(*parts, _SEAL)
+
+
+def _refuse(draft: Draft, fault: Fault, failed: str, position: int) -> Refused:
+    further = [] if failed in ENDS_HERE else _further(draft, position)
+    if further:
+        fault = replace(fault, details={**fault.details, "also": further})
+    if draft.mounted is not None and failed == "name" and isinstance(draft.call.arguments, dict):
+        check_why(draft)
+    violation = draft.ruling.violation if draft.ruling is not None else None
+    return Refused(_request(draft), fault, violation if failed == "permission" else None)
+
+
+def _further(draft: Draft, position: int) -> list[dict[str, str]]:
+    found = []
+    for name, check in CHECKS[position + 1 :]:
+        fault = check(draft)
+        if fault is not None:
+            found.append({"code": fault.code, "message": fault.message})
+            if name in ENDS_HERE:
+                break
+    return found
+
+
+def _request(draft: Draft) -> Request:
+    call = draft.call
+    known = draft.mounted
+    name = known.name if known else call.tool
+    arguments = draft.arguments
+    if known is None and isinstance(call.arguments, dict):
+        arguments = call.arguments
+    return Request(
+        name,
+        arguments,
+        draft.why,
+        draft.comments,
+        tuple(dict.fromkeys(place.path for _, place in draft.touched)),
+        call.tool if call.tool != name else None,
+        call.unparsed,
+    )
+
+
+def _comments(note: object, key: str) -> tuple[Comment, ...]:
+    notes = note if isinstance(note, list) else [note]
+    return tuple(Comment((key,), text) for text in notes if isinstance(text, str) and text.strip())
+
+
+def _locate_paths(draft: Draft) -> None:
+    draft.touched = []
+    mounted = draft.tool
+    for name, effect in mounted.tool.paths.items():
+        value = draft.arguments.get(name)
+        if value is None:
+            value = _default_path(mounted, name)
+        for given in value if isinstance(value, list) else (value,):
+            if isinstance(given, str):
+                draft.touched.append((effect, draft.locate(given)))
+
+
+def _default_path(mounted: Mounted, name: str) -> Any:
+    properties: Any = mounted.tool.input_schema.get("properties", {})
+    return properties.get(name, {}).get("default")

@@ -1,0 +1,194 @@
+"""May this be done here? `deny` beats `ask` beats `allow`; without a rule, the defaults decide.
+
+A rule is `tool(pattern)`. The tool is a name or a name pattern (`fs.*`). The path pattern is read
+as in `.gitignore`, against the path with every link followed: relative to the workspace, absolute
+beyond it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from whence.declare.toolbox import Mounted, Toolbox
+from whence.errors import UsageError
+from whence.shapes.call import Fault
+from whence.shapes.pattern import matches_any, path_matcher
+from whence.shapes.place import Place
+from whence.shapes.policy import Policy, Rule, Verdict
+from whence.shapes.tool import Effect
+
+_RULE = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+PROTECTED = ".agent/**"
+"""The program's own state: no tool may write there, whatever the rules say."""
+SENSITIVE = (
+    ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_ed25519*", "id_ecdsa*", ".netrc",
+    ".npmrc", ".pypirc", ".ssh/", ".aws/", ".gnupg/", "*credentials*",
+)  # fmt: skip
+"""Files that usually hold secrets: touching them asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A verdict and how it came about."""
+
+    verdict: Verdict
+    reason: str
+    rule: Rule | None = None
+    would_allow: str | None = None
+    """The smallest rule that would let this call through; None: no rule can."""
+    violation: str | None = None
+    """What was violated, where somebody should hear of it: sandbox or append_only."""
+
+
+Touched = Sequence[tuple[Effect, Place]]
+
+
+def parse_rule(text: str, verdict: Verdict, source: str, toolbox: Toolbox) -> Rule:
+    """A rule as a person writes it.
+
+    A name that no tool has is refused: a typing error in a deny rule would deny nothing.
+    """
+    match = _RULE.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"{source}: {text!r} is not a rule",
+            "Write it as tool(pattern), as in fs.write(src/**).",
+        )
+    name, pattern = match.group(1), match.group(2)
+    if "*" not in name:
+        canonical = toolbox.names.canonical(name)
+        if canonical is None:
+            close = ", ".join(toolbox.names.closest(name)) or "none"
+            raise UsageError(f"{source}: no tool is called {name!r}", f"Closest names: {close}.")
+        name = canonical
+    return Rule(verdict, name, pattern, source)
+
+
+def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
+    """What the rules and the defaults say about a call."""
+    for effect, place in touched:
+        if effect is Effect.WRITE and place.inside and path_matcher(PROTECTED)(place.path):
+            return Ruling(
+                Verdict.DENY, f"{place.path!r} belongs to the journal and its settings",
+                violation="append_only",
+            )  # fmt: skip
+    sandbox = _beyond_sandbox(mounted, touched)
+    if sandbox is not None:
+        return sandbox
+    ruled = _ruled(mounted, touched, policy.rules)
+    return ruled or _default(mounted, touched)
+
+
+def refusal(mounted: Mounted, ruling: Ruling) -> Fault:
+    """The fault of a denied call."""
+    way_out = (
+        f"Stay within what is allowed; a person can allow it with the rule {ruling.would_allow}."
+        if ruling.would_allow and ruling.rule is None
+        else "Use another path or tool; this one stays closed."
+    )
+    details: dict[str, object] = {"reason": ruling.reason}
+    if ruling.rule is not None:
+        details["rule"] = f"{ruling.rule.verdict} {ruling.rule} [{ruling.rule.source}]"
+    if ruling.would_allow:
+        details["would_allow"] = ruling.would_allow
+    return Fault("PERMISSION_DENIED", f"{mounted.name}: {ruling.reason}", way_out, True, details)
+
+
+def _ruled(mounted: Mounted, touched: Touched, rules: Iterable[Rule]) -> Ruling | None:
+    matching = [rule for rule in rules if _applies(rule, mounted, touched)]
+    for verdict in (Verdict.DENY, Verdict.ASK, Verdict.ALLOW):
+        for rule in matching:
+            if rule.verdict is verdict:
+                reason = f"the rule {rule} of {rule.source} says {verdict}"
+                allow = smallest_rule(mounted, touched) if verdict is Verdict.ASK else None
+                return Ruling(verdict, reason, rule, allow)
+    return None
+
+
+def _applies(rule: Rule, mounted: Mounted, touched: Touched) -> bool:
+    """Restrictions hold when any path matches, permissions only when all do."""
+    if rule.tool != mounted.name and not (
+        "*" in rule.tool and fnmatchcase(mounted.name, rule.tool)
+    ):
+        return False
+    outside = any(not place.inside for _, place in touched)
+    if rule.pattern is None:
+        return not (outside and rule.verdict is Verdict.ALLOW)
+    if not touched:
+        return rule.verdict is not Verdict.ALLOW
+    hits = [_path_matches(rule.pattern, place) for _, place in touched]
+    return all(hits) if rule.verdict is Verdict.ALLOW else any(hits)
+
+
+def _path_matches(pattern: str, place: Place) -> bool:
+    if place.inside:
+        return path_matcher(pattern)(place.path)
+    return pattern.startswith("/") and path_matcher(pattern)(place.path.lstrip("/"))
+
+
+def _beyond_sandbox(mounted: Mounted, touched: Touched) -> Ruling | None:
+    patterns = mounted.tool.sandbox.filesystem
+    if patterns == ("**",):
+        return None
+    for effect, place in touched:
+        if place.inside and not _in_sandbox(patterns, effect, place.path):
+            return Ruling(
+                Verdict.DENY,
+                f"{place.path!r} is outside its sandbox ({', '.join(patterns) or 'no files'})",
+                violation="sandbox",
+            )
+    return None
+
+
+def _in_sandbox(patterns: tuple[str, ...], effect: Effect, path: str) -> bool:
+    letter = "w" if effect is Effect.WRITE else "r"
+    allowed, excluded = [], []
+    for written in patterns:
+        prefix, colon, rest = written.partition(":")
+        narrowed = bool(colon) and prefix in ("r", "w", "rw")
+        pattern = rest if narrowed else written
+        if pattern.startswith("!"):
+            excluded.append(pattern[1:])
+        elif not narrowed or letter in prefix:
+            allowed.append(pattern)
+    return matches_any(allowed, path) and not matches_any(excluded, path)
+
+
+def _default(mounted: Mounted, touched: Touched) -> Ruling:
+    tool = mounted.tool
+    for effect, place in touched:
+        if not place.inside:
+            reason = f"{place.given!r} leads outside the workspace"
+            return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched), "sandbox")
+        if matches_any(SENSITIVE, place.path):
+            reason = f"{place.path!r} looks like a file of secrets"
+            return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
+        if effect is Effect.WRITE and path_matcher(".git/**")(place.path):
+            reason = f"{place.path!r} belongs to git"
+            return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
+    for effect, reason in (
+        (Effect.EXECUTE, "it executes without full isolation"),
+        (Effect.NETWORK, "it uses the network"),
+    ):
+        if effect in tool.effects:
+            return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
+    return Ruling(Verdict.ALLOW, "a declared tool may read and write inside the workspace")
+
+
+def smallest_rule(mounted: Mounted, touched: Touched) -> str:
+    """The narrowest allow rule that covers this call and no other path."""
+    paths = {place.path for _, place in touched}
+    if len(paths) != 1:
+        return mounted.name if not paths else f"{mounted.name}({_common(paths)}/**)"
+    return f"{mounted.name}({paths.pop()})"
+
+
+def _common(paths: set[str]) -> str:
+    shared = min(paths).split("/")
+    for path in paths:
+        parts = path.split("/")
+        shared = [a for a, b in zip(shared, parts, strict=False) if a == b]
+    return "/".join(shared) or "."

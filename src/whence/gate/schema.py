@@ -1,0 +1,140 @@
+"""Do the arguments fit the tool?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+from rapidfuzz import process
+
+from whence.declare.toolbox import Mounted
+from whence.shapes.call import Fault
+
+_MOST_PROBLEMS = 10
+_DEEPEST = 64
+_HABITS = {
+    "file_path": "path", "filepath": "path", "filename": "path", "file": "path", "dir": "path",
+    "directory": "path", "command": "cmd", "contents": "content", "pattern": "query",
+    "regex": "query", "source": "src", "destination": "dst", "patch": "diff", "reason": "why",
+}  # fmt: skip
+"""Names that models use from habit for what the protocol calls otherwise."""
+
+
+def check(mounted: Mounted, arguments: dict[str, Any]) -> tuple[dict[str, Any], Fault | None]:
+    """The arguments as the handler gets them, and what is wrong with them.
+
+    A null for an optional argument that takes no null counts as left out.
+    """
+    unknown = () if mounted.is_open else arguments.keys() - mounted.properties
+    if not unknown:
+        problem = _validity(mounted, arguments)
+        if problem is None:
+            return arguments, None
+        given = {k: v for k, v in arguments.items() if v is not None or k in mounted.required}
+        if len(given) < len(arguments) and _validity(mounted, given) is None:
+            return given, None
+    return arguments, _fault(mounted, arguments, sorted(unknown))
+
+
+def _validity(mounted: Mounted, arguments: dict[str, Any]) -> str | None:
+    """None when valid; the first problem otherwise, also for what is not JSON at all."""
+    try:
+        if any(type(value) in (dict, list) for value in arguments.values()):
+            _bound_depth(arguments)
+        return None if mounted.validator.is_valid(arguments) else "invalid"
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+        return str(error)
+
+
+def _bound_depth(arguments: dict[str, Any]) -> None:
+    layer: list[Any] = [arguments]
+    for _ in range(_DEEPEST):
+        layer = [
+            child
+            for item in layer
+            for child in (item.values() if isinstance(item, dict) else item)
+            if type(child) in (dict, list)
+        ]
+        if not layer:
+            return
+    raise ValueError(f"nested more than {_DEEPEST} levels deep")
+
+
+def _fault(mounted: Mounted, arguments: dict[str, Any], unknown: list[str]) -> Fault:
+    problems = [_unknown(mounted, name) for name in unknown]
+    known = {key: value for key, value in arguments.items() if key not in unknown}
+    problems += _schema_problems(mounted, known)
+    first = problems[0]
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return Fault(
+        "INVALID_ARGS",
+        f"{mounted.name}: {first['message']}{more}",
+        first["suggestion"],
+        details={"problems": problems},
+    )
+
+
+def _unknown(mounted: Mounted, name: str) -> dict[str, str]:
+    names = sorted(mounted.properties)
+    habit = _HABITS.get(name)
+    close = [habit] if habit in mounted.properties else []
+    close = close or [match[0] for match in process.extract(name, names, limit=1, score_cutoff=60)]
+    takes = f"It takes {', '.join(names)}." if names else "It takes no arguments but why."
+    return {
+        "argument": name,
+        "message": f"unknown argument {name!r}",
+        "suggestion": f"Did you mean {close[0]!r}? {takes}" if close else takes,
+    }
+
+
+def _schema_problems(mounted: Mounted, arguments: dict[str, Any]) -> list[dict[str, str]]:
+    try:
+        _bound_depth(arguments)
+        errors = mounted.validator.iter_errors(arguments)
+        return [_described(mounted, error) for error, _ in zip(errors, range(_MOST_PROBLEMS))]  # noqa: B905
+    except (ValueError, TypeError, RecursionError, OverflowError) as error:
+        return [
+            {
+                "argument": "",
+                "message": f"the arguments are not plain JSON: {error}",
+                "suggestion": "Send JSON objects, lists, numbers and valid Unicode text only.",
+            }
+        ]
+
+
+def _described(mounted: Mounted, error: jsonschema_rs.ValidationError) -> dict[str, str]:
+    where = ".".join(str(step) for step in error.instance_path)
+    keyword = type(error.kind).__name__
+    if keyword == "Required":
+        missing = str(getattr(error.kind, "property", ""))
+        name = f"{where}.{missing}" if where else missing
+        kind = _expected(mounted, [*map(str, error.instance_path), missing])
+        return {
+            "argument": name,
+            "message": f"required argument {name!r} is missing",
+            "suggestion": f"Add {name!r}{kind}.",
+        }
+    kind = _expected(mounted, [str(step) for step in error.instance_path])
+    return {
+        "argument": where,
+        "message": f"argument {where!r}: {_cut(error.message)}",
+        "suggestion": f"Give {where!r} as the schema says{kind}.",
+    }
+
+
+def _expected(mounted: Mounted, path: list[str]) -> str:
+    schema: Any = mounted.tool.input_schema
+    for step in path:
+        properties = schema.get("properties", {})
+        schema = properties.get(step) or schema.get("items") or {}
+        if not isinstance(schema, dict):
+            return ""
+    if "enum" in schema:
+        return f": one of {', '.join(map(repr, schema['enum']))}"
+    kind = schema.get("type")
+    about = f", {schema['description']}" if schema.get("description") else ""
+    return f": {kind}{about}" if isinstance(kind, str) else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 300 else text[:297] + "…"

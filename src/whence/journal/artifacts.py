@@ -1,0 +1,20 @@
+"""Whole outputs and arguments, as files beside the journal that names them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def write_artifact(directory: str, tool: str, name: str, data: bytes) -> str:
+    """Write `tool/<group>/<name>` below a session's directory; the path relative to it."""
+    group = _UNSAFE.sub("_", tool.partition(".")[0]) or "tool"
+    relative = f"tool/{group}/{name}"
+    path = os.path.join(directory, relative)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as out:
+        out.write(data)
+    return relative

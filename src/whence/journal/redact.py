@@ -1,0 +1,180 @@
+"""Secrets are taken out before anything is written or hashed.
+
+Each rule has a hint, a pattern so simple that one automaton looks for all of them at once in the
+bytes of a finished event: an event without a hint costs a microsecond. Patterns are RE2, since they
+run over whatever a model or a program produced.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import re2
+
+from whence.shapes.call import Comment
+from whence.shapes.event import Event
+
+_NAME = (
+    r"(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?"
+    r"|(?:api|access|private|secret|auth|encryption)[_-]?key)"
+)
+_SECRET_KEY = re.compile(rf"{_NAME}$|^authorization$", re.IGNORECASE)
+_ORDINARY_KEY = re.compile(r"(?:page|next|progress|sync|continuation)[_-]?token$", re.IGNORECASE)
+_SECRET_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
+_ORDINARY_VALUE = re.compile(
+    rf"{_NAME}s?|none|null|nil|true|false|undefined|str|string|int|integer|number|bool|boolean"
+    r"|bytes|object|required|optional|any|\[REDACTED.*|\$.*|\*+|\.+|[a-z_]+(?:\.[a-z_]+)+",
+    re.IGNORECASE,
+).fullmatch
+_UNBROKEN = re.compile(r"[A-Za-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    hint: str
+    """Matches the rendered bytes of everything that `pattern` matches; escapes included."""
+    pattern: Any
+    replace: Callable[[Any], str]
+
+
+def _shape(kind: str, hint: str, pattern: str) -> _Rule:
+    """A secret that is known by its looks."""
+    return _Rule(hint, re2.compile(pattern), lambda _: f"[REDACTED {kind}]")
+
+
+def _framed(kind: str, hint: str, pattern: str) -> _Rule:
+    """A secret between two groups that stay."""
+    return _Rule(
+        hint, re2.compile(pattern), lambda match: f"{match[1]}[REDACTED {kind}]{match[3]}"
+    )
+
+
+def _assigned(match: Any) -> str:
+    """`name = value`, unless the value is a type, a variable or a piece of code."""
+    lead, name, sign, value, rest = (match[group] for group in range(1, 6))
+    quote = value[0] if value[0] in "\"'" else ""
+    if (rest and not quote) or _ORDINARY_VALUE(value.strip("\"'\\")):
+        return str(match[0])
+    return f"{lead}{name}{sign}{quote}[REDACTED {name.lower()}]{quote}{rest}"
+
+
+_RULES = (
+    _shape(
+        "private key",
+        r"PRIVATE KEY",
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[\s\S]*?(?:-----END [A-Z0-9 ]*-----|\z)",
+    ),
+    _shape("api key", r"\bsk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
+    _shape(
+        "github token",
+        r"gh[pousr]_|github_pat_",
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,})",
+    ),
+    _shape("aws key", r"A[KS]IA", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    _shape("slack token", r"xox[a-z]-", r"\bxox[a-z]-[A-Za-z0-9-]{8,}"),
+    _shape("google key", r"AIza", r"\bAIza[0-9A-Za-z_-]{30,}"),
+    _shape("jwt", r"eyJ", r"\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?"),
+    _framed(
+        "authorization",
+        r"(?i)authorization",
+        r"(?i)(authorization\\*[\"']?\s*[:=,]\s*\\*[\"']?(?:(?:bearer|basic|token)\s+)?)"
+        r"([^\s\"',;\[\]\\]{7,})()",
+    ),
+    _framed("bearer token", r"(?i)bearer", r"(?i)(\bbearer\s+)([a-z0-9._~+/=-]{12,})()"),
+    _framed("password", r"://.*@", r"(://[^\s/:@\"']*:)([^\s/@\"'\[\]]+)(@)"),
+    _framed("token", r"://.*@", r"(://)([A-Za-z0-9_-]{20,})(@)"),
+    _Rule(
+        rf"(?i){_NAME}[\\\"']*(?:\s|\\[nrt])*[:=]",
+        re2.compile(
+            rf"(?i)(^|[^a-z0-9])([a-z0-9_.-]*{_NAME})(\\*[\"']?\s*(?::=|=>|=|:)\s*\\*)"
+            r"(\"[^\"\n]{4,}\"|'[^'\n]{4,}'|[^\s\"'`,;()\[\]{}<>]{4,})([(\[]?)"
+        ),
+        _assigned,
+    ),
+)
+
+
+class Redactor:
+    """Takes secrets out of events: well-known shapes, and the values of secret variables."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        variables = os.environ if environ is None else environ
+        secret = [
+            (value, f"[REDACTED ${name}]")
+            for name, value in variables.items()
+            if len(value) >= 8 and _SECRET_VARIABLE.search(name)
+        ]
+        self._literals = sorted(secret, key=lambda literal: -len(literal[0]))
+        self._hints = _automaton(
+            [*(rule.hint for rule in _RULES), *(_fragment(value) for value, _ in self._literals)]
+        )
+
+    def suspects(self, rendered: bytes) -> bool:
+        """Whether rendered text might hold a secret; escapes and indentation do not hide one."""
+        return self._hints.Match(rendered) is not None
+
+    def redact(self, value: Any) -> Any:
+        """The JSON-like value, or text, without its secrets."""
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, Mapping):
+            return {self.redact(key): self._item(key, item) for key, item in value.items()}
+        if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+            return [self.redact(item) for item in value]
+        return value
+
+    def event(self, event: Event) -> Event:
+        """The event without its secrets."""
+        return Event(
+            event.type,
+            self.redact(event.fields),
+            self.redact(event.title),
+            self.redact(event.narrative),
+            tuple(Comment(note.at, self.redact(note.text)) for note in event.comments),
+        )
+
+    def _item(self, key: object, value: Any) -> Any:
+        named = isinstance(key, str) and _SECRET_KEY.search(key) and not _ORDINARY_KEY.search(key)
+        if named and isinstance(value, str) and value and not _ORDINARY_VALUE(value):
+            return f"[REDACTED {str(key).lower()}]"
+        if named and type(value) is int and "token" not in str(key).lower():
+            return f"[REDACTED {str(key).lower()}]"
+        return self.redact(value)
+
+    def _text(self, text: str) -> str:
+        raw = text.encode("utf-8", "backslashreplace")
+        hits = self._hints.Match(raw)
+        if hits is None:
+            return text
+        for literal, replacement in self._literals:
+            text = text.replace(literal, replacement)
+        text = text.encode("utf-8", "backslashreplace").decode()
+        for rule in (_RULES[hit] for hit in sorted(hits) if hit < len(_RULES)):
+            text = rule.pattern.sub(rule.replace, text)
+        return text
+
+
+def redact(value: Any) -> Any:
+    """The JSON-like value, or text, without its secrets; reads the environment each time."""
+    return Redactor().redact(value)
+
+
+def _automaton(hints: Sequence[str]) -> re2.Set:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.log_errors = False
+    hints_at_once = re2.Set.SearchSet(options)
+    for hint in hints:
+        hints_at_once.Add(hint.encode())
+    hints_at_once.Compile()
+    return hints_at_once
+
+
+def _fragment(value: str) -> str:
+    """A pattern for the part of a secret that no way of writing it can break up."""
+    longest = max(_UNBROKEN.findall(value), key=len, default="")
+    return str(re2.escape(longest if len(longest) >= 4 else value))

@@ -1,0 +1,120 @@
+"""What happened, as events for the journal. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from whence.gate.gate import Request
+from whence.shapes.approval import Answer
+from whence.shapes.call import Comment, Fault, Outcome
+from whence.shapes.event import Event
+
+_SHORT = 200
+_ABRIDGED = {"chars", "sha256", "head"}
+
+
+def tool_call(request: Request, why_key: str, inline: int, parent: str | None) -> Event:
+    """A call as it was made, reason included. A long argument is named by its hash and length."""
+    args = {name: _abridged(value, inline) for name, value in request.arguments.items()}
+    args[why_key] = request.why or None
+    fields: dict[str, Any] = {"tool": request.tool}
+    if request.requested_as is not None:
+        fields["requested_as"] = request.requested_as
+    if parent is not None:
+        fields["parent"] = parent
+    fields["args"] = args
+    if request.unparsed is not None:
+        fields["unparsed"] = _abridged(request.unparsed, inline)
+    if request.paths:
+        fields["paths"] = list(request.paths)
+    comments = tuple(Comment(("args", *comment.at), comment.text) for comment in request.comments)
+    return Event("tool_call", fields, f"Tool Call: {request.tool}", request.why, comments)
+
+
+def is_abridged(event: Event) -> bool:
+    """Whether an argument was too long to stand in the journal."""
+    args = event.fields["args"]
+    return any(type(value) is dict and value.keys() == _ABRIDGED for value in args.values())
+
+
+def tool_result(outcome: Outcome, whole: str | None) -> Event:
+    """A result: whole where it is short, else its hash, its length and its artifact."""
+    fields: dict[str, Any] = {
+        "call_id": outcome.call_id,
+        "tool": outcome.tool,
+        "success": True,
+        "duration_ms": round(outcome.duration_ms, 3),
+        "result": outcome.result if whole is None else _abridged(whole, 0),
+    }
+    if outcome.artifact:
+        fields["artifact"] = outcome.artifact
+    if outcome.truncated:
+        fields["truncated"] = True
+    if outcome.isolation is not None:
+        fields["isolation"] = outcome.isolation
+    if outcome.warnings:
+        fields["warnings"] = list(outcome.warnings)
+    return Event("tool_result", fields, f"Tool Result: {outcome.tool}")
+
+
+def tool_error(outcome: Outcome, fault: Fault) -> Event:
+    """A fault, in the protocol's form."""
+    fields: dict[str, Any] = {
+        "call_id": outcome.call_id,
+        "tool": outcome.tool,
+        "error": fault.as_json(),
+        "duration_ms": round(outcome.duration_ms, 3),
+    }
+    if outcome.artifact:
+        fields["artifact"] = outcome.artifact
+    if outcome.warnings:
+        fields["warnings"] = list(outcome.warnings)
+    return Event("tool_error", fields, f"Tool Error: {outcome.tool}", fault.message)
+
+
+def violation(rule: str, call_id: str, request: Request) -> Event:
+    """An attempt on something that no rule can allow."""
+    fields = {
+        "rule": rule,
+        "call_id": call_id,
+        "tool": request.tool,
+        "path": request.paths[0] if request.paths else None,
+        "action_taken": "refused",
+    }
+    return Event("violation", fields, f"Violation: {rule}", f"{request.tool} was refused.")
+
+
+def user_approval(request: Request, call_id: str, reason: str, answer: Answer) -> Event:
+    """What a person, or the absence of one, decided."""
+    fields = {
+        "action": "tool_call",
+        "tool": request.tool,
+        "call_id": call_id,
+        "approved": answer.approved,
+        "command_preview": _preview(request),
+        "reason": reason,
+        "scope": answer.scope,
+        "by": answer.by,
+    }
+    title = "User Approval" if answer.approved else "User Refusal"
+    return Event("user_approval", fields, f"{title}: {request.tool}", request.why)
+
+
+def _preview(request: Request) -> str:
+    text = msgspec.json.encode(request.arguments).decode(errors="replace")
+    return f"{request.tool} {text if len(text) <= _SHORT else text[: _SHORT - 1] + '…'}"
+
+
+def _abridged(value: Any, inline: int) -> Any:
+    if type(value) is not str:
+        size = len(msgspec.json.encode(value)) if isinstance(value, dict | list) else 0
+        if size <= max(inline, _SHORT):
+            return value
+        value = msgspec.json.encode(value).decode()
+    if inline and len(value) <= inline:
+        return value
+    raw = value.encode(errors="surrogatepass")
+    return {"chars": len(value), "sha256": hashlib.sha256(raw).hexdigest(), "head": value[:_SHORT]}

@@ -1,0 +1,197 @@
+"""The one path from a call to its outcome: admit, record, run, limit, record."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from whence.declare.toolbox import Toolbox
+from whence.errors import Unavailable
+from whence.execute.containment import Root
+from whence.execute.executor import Ended, execute
+from whence.execute.limit import cut_value
+from whence.gate.gate import Admitted, Asking, Refused, admit, approve
+from whence.gate.permission import parse_rule
+from whence.gate.quota import Usage
+from whence.journal.artifacts import write_artifact
+from whence.journal.redact import redact_text
+from whence.journal.write import Journal
+from whence.loop import events
+from whence.shapes.approval import Answer, Approver, Question
+from whence.shapes.call import Call, Fault, Outcome
+from whence.shapes.event import Event
+from whence.shapes.policy import Policy, Verdict
+from whence.shapes.process import ProcessRunner
+
+_encode = msgspec.json.Encoder().encode
+_NOBODY = Answer(approved=False, by="nobody")
+
+
+@dataclass(slots=True)
+class Room:
+    """What every call of a session shares."""
+
+    root: Root
+    toolbox: Toolbox
+    policy: Policy
+    journal: Journal
+    usage: Usage
+    processes: ProcessRunner
+    approver: Approver | None = None
+    turn_chars: int = 0
+    """Output that this turn's calls have shown the model."""
+
+    def next_turn(self) -> None:
+        """Give the next turn its own quota of calls and characters."""
+        self.usage.next_turn()
+        self.turn_chars = 0
+
+
+async def perform(call: Call, room: Room) -> Outcome:
+    """Take a call to its outcome. Nothing else in the program runs a tool."""
+    started = time.perf_counter()
+    admission = admit(call, room.toolbox, room.policy, room.usage, room.root.locate)
+    try:
+        call_id = _record_call(call, admission, room)
+    except Unavailable as error:
+        return _outcome(room, call.id or "", admission, started, fault=Fault.of(error))
+    if isinstance(admission, Asking):
+        admission = await _ask(admission, call_id, room)
+    if isinstance(admission, Refused):
+        return _refuse(admission, call_id, room, started)
+    return await _run(admission, call_id, room, started)
+
+
+def _record_call(call: Call, admission: Admitted | Asking | Refused, room: Room) -> str:
+    inline = room.policy.limits.inline_chars
+    request = admission.request
+    mounted = room.toolbox.find(call.tool)
+    why_key = mounted.why_key if mounted else "why"
+    event = events.tool_call(request, why_key, inline, call.parent)
+    call_id = room.journal.append_call(event, call.id)
+    if events.is_abridged(event):
+        whole = redact_text(_encode(request.arguments).decode())
+        write_artifact(room.journal.directory, request.tool, f"{call_id}.args.json", whole.encode())
+    return call_id
+
+
+async def _ask(asking: Asking, call_id: str, room: Room) -> Admitted | Refused:
+    request, ruling = asking.request, asking.ruling
+    question = Question(
+        call_id, request.tool, request.arguments, request.why, ruling.reason, ruling.would_allow
+    )
+    answer = await room.approver(question) if room.approver else _NOBODY
+    room.journal.append(events.user_approval(request, call_id, ruling.reason, answer))
+    if answer.approved:
+        if answer.scope == "session" and ruling.would_allow:
+            rule = parse_rule(ruling.would_allow, Verdict.ALLOW, "this session", room.toolbox)
+            room.policy = replace(room.policy, rules=(*room.policy.rules, rule))
+        return approve(asking)
+    nobody = answer is _NOBODY
+    said = "it needs approval and nobody is here to give it" if nobody else "it was not approved"
+    fault = Fault(
+        "PERMISSION_DENIED",
+        f"{request.tool}: {said}: {ruling.reason}",
+        f"Do without it, or have it allowed with the rule {ruling.would_allow}.",
+        recoverable=nobody,
+        details={"reason": ruling.reason, "would_allow": ruling.would_allow},
+    )
+    return Refused(request, fault, ruling.violation)
+
+
+def _refuse(refused: Refused, call_id: str, room: Room, started: float) -> Outcome:
+    outcome = _outcome(room, call_id, refused, started, fault=refused.fault)
+    happened = [events.tool_error(outcome, refused.fault)]
+    if refused.violation:
+        happened.insert(0, events.violation(refused.violation, call_id, refused.request))
+    return _recorded(outcome, room, *happened)
+
+
+async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> Outcome:
+    room.usage.begin(admitted.fingerprint)
+    try:
+        await room.journal.commit()
+    except Unavailable as error:
+        return _outcome(room, call_id, admitted, started, fault=Fault.of(error))
+    try:
+        ended = await execute(admitted, room.root, room.processes)
+    except asyncio.CancelledError:
+        fault = Fault("CANCELLED", f"{admitted.mounted.name} was stopped", "Call again if needed.")
+        outcome = _outcome(room, call_id, admitted, started, fault=fault)
+        _recorded(outcome, room, events.tool_error(outcome, fault))
+        raise
+    return _finish(admitted, call_id, room, started, ended)
+
+
+def _finish(admitted: Admitted, call_id: str, room: Room, started: float, ended: Ended) -> Outcome:
+    room.usage.end(time.perf_counter() - started, ended.bytes_written)
+    outcome = _outcome(room, call_id, admitted, started, fault=ended.fault)
+    outcome = replace(outcome, warnings=admitted.warnings + ended.warnings)
+    if ended.fault is not None:
+        if ended.traceback:
+            outcome = replace(
+                outcome, artifact=_keep(room, outcome, "traceback.txt", ended.traceback)
+            )
+        return _recorded(outcome, room, events.tool_error(outcome, ended.fault))
+    return _limited(outcome, room, ended)
+
+
+def _limited(outcome: Outcome, room: Room, ended: Ended) -> Outcome:
+    """The result as far as it goes, and where the rest is."""
+    limits = room.policy.limits
+    value: Any = ended.value
+    whole = value if isinstance(value, str) else _encode(value).decode()
+    allowed = min(limits.output_chars, max(limits.turn_chars - room.turn_chars, 0))
+    artifact = None
+    if len(whole) > limits.inline_chars:
+        name = "txt" if isinstance(value, str) else "json"
+        artifact = _keep(room, outcome, name, whole)
+    cut = len(whole) > allowed
+    outcome = replace(
+        outcome,
+        result=cut_value(value, allowed) if cut else value,
+        truncated=ended.truncated or cut,
+        artifact=artifact,
+    )
+    room.turn_chars += min(len(whole), allowed)
+    return _recorded(outcome, room, events.tool_result(outcome, whole if artifact else None))
+
+
+def _keep(room: Room, outcome: Outcome, ending: str, text: str) -> str | None:
+    """Write an artifact; its path as file tools take it. A full disk is no fault."""
+    data = redact_text(text).encode(errors="replace")
+    try:
+        relative = write_artifact(
+            room.journal.directory, outcome.tool, f"{outcome.call_id}.{ending}", data
+        )
+    except OSError:
+        return None
+    path = f"{room.journal.directory}/{relative}"
+    return path.removeprefix(room.root.prefix)
+
+
+def _outcome(
+    room: Room,
+    call_id: str,
+    admission: Admitted | Asking | Refused,
+    started: float,
+    *,
+    fault: Fault | None,
+) -> Outcome:
+    duration = (time.perf_counter() - started) * 1000
+    tool = admission.request.tool
+    return Outcome(call_id, room.journal.session, tool, fault=fault, duration_ms=duration)
+
+
+def _recorded(outcome: Outcome, room: Room, *happened: Event) -> Outcome:
+    """The outcome; with a warning where the journal could not take it any more."""
+    try:
+        room.journal.append(*happened)
+    except Unavailable as error:
+        warning = f"the outcome could not be recorded: {error.message}"
+        return replace(outcome, warnings=(*outcome.warnings, warning))
+    return outcome

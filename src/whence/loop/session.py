@@ -1,0 +1,141 @@
+"""A workspace, its tools and its journal, open for calls."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from whence.catalogs import load_catalogs
+from whence.declare.toolbox import Toolbox
+from whence.errors import UsageError
+from whence.execute.containment import Root
+from whence.execute.process import Processes
+from whence.gate.quota import Usage
+from whence.journal.read import last_entries
+from whence.journal.write import Journal
+from whence.loop.perform import Room, perform
+from whence.loop.settings import load_policy
+from whence.shapes.approval import Approver
+from whence.shapes.call import Call, Outcome
+from whence.shapes.policy import Policy
+from whence.shapes.tool import Tool
+
+SESSIONS = os.path.join(".agent", "sessions")
+_REMEMBERED = 128
+
+
+def new_session_id() -> str:
+    """A name that sorts by time and that nobody else has."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+
+
+class Session:
+    """Open for calls until it is closed; every call goes through the gate into the journal.
+
+    Args:
+        workspace: the directory that file tools are held to.
+        tools: what may be called; the built-in catalogs where it is left out.
+        policy: reasons, rules, quotas and limits; files in the workspace and of the administrator
+            tighten it.
+        session: the journal's name; an existing one is continued.
+        approver: asked about what needs a person; without one, such calls are refused.
+        durable: whether a call is on disk, not only written, before its effect.
+        purpose: what the session is for, as the journal's first event says it.
+    """
+
+    def __init__(  # noqa: PLR0913 - by name, each with a default
+        self,
+        workspace: str | os.PathLike[str] = ".",
+        tools: Iterable[Tool] | None = None,
+        *,
+        policy: Policy = Policy(),
+        session: str | None = None,
+        approver: Approver | None = None,
+        durable: bool = True,
+        purpose: str = "",
+    ) -> None:
+        if not os.path.isdir(workspace):
+            raise UsageError(
+                f"{str(workspace)!r} is not a directory", "Name an existing workspace."
+            )
+        root = Root(workspace)
+        toolbox = Toolbox(load_catalogs() if tools is None else tools)
+        policy = load_policy(root.path, toolbox, policy)
+        journal = Journal.open(
+            os.path.join(root.path, SESSIONS),
+            session or new_session_id(),
+            purpose=purpose,
+            durable=durable,
+        )
+        usage = _usage_so_far(journal)
+        self._room = Room(root, toolbox, policy, journal, usage, Processes(), approver)
+
+    @property
+    def id(self) -> str:
+        """The journal's name."""
+        return self._room.journal.session
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools that may be called."""
+        return self._room.toolbox
+
+    @property
+    def policy(self) -> Policy:
+        """What is allowed now; answers that hold for the session have been added."""
+        return self._room.policy
+
+    async def perform(self, call: Call) -> Outcome:
+        """Take a call through the gate to its outcome; faults are outcomes, too."""
+        return await perform(call, self._room)
+
+    async def call(self, tool: str, why: str, **arguments: Any) -> Outcome:
+        """Call a tool: `await session.call("fs.read", "Find the entry point", path="a.py")`."""
+        mounted = self._room.toolbox.find(tool)
+        key = mounted.why_key if mounted else "why"
+        return await self.perform(Call(tool, {key: why, **arguments}))
+
+    def next_turn(self) -> None:
+        """Say that a new turn begins: quotas and limits per turn start again."""
+        self._room.next_turn()
+
+    def close(self, reason: str | None = None) -> None:
+        """Make everything durable and let go; a reason ends the session in the journal, too."""
+        try:
+            self._room.journal.close(reason)
+        finally:
+            self._room.root.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close("error" if error is not None else "done")
+
+
+def _usage_so_far(journal: Journal) -> Usage:
+    """Quotas hold for the session, not for the process that happens to continue it."""
+    usage = Usage(calls=journal.calls)
+    if usage.calls:
+        for entry in last_entries(journal.directory, _REMEMBERED):
+            if entry.type == "tool_call":
+                usage.recent.append(_fingerprint(entry.fields))
+    return usage
+
+
+def _fingerprint(fields: Any) -> bytes:
+    args = {
+        key: value for key, value in fields.get("args", {}).items() if key not in ("why", "_why")
+    }
+    return str(fields.get("tool")).encode() + b"\0" + msgspec.json.encode(args)

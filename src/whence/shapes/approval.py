@@ -1,0 +1,36 @@
+"""A question to a person, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from whence.shapes.json import JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a host shows before it asks."""
+
+    call_id: str
+    tool: str
+    arguments: JSONObject
+    why: str
+    reason: str
+    """Why somebody is asked at all."""
+    rule: str | None
+    """The smallest rule that would make the question unnecessary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A decision."""
+
+    approved: bool
+    scope: Literal["once", "session"] = "once"
+    by: str = "user"
+
+
+Approver: TypeAlias = Callable[[Question], Awaitable[Answer]]
+"""A host's way to ask. Without one, whatever needs a question is refused."""

@@ -1,0 +1,70 @@
+"""Path patterns, as `.gitignore` reads them, compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+
+def glob_regex(pattern: str) -> str:
+    """The regular expression of a path pattern, for RE2.
+
+    `*` and `?` stay within a name, `**` crosses names. A pattern with no inner slash matches at any
+    depth; one that names a directory (`src`, `src/`, `src/**`) matches it and everything below it.
+    """
+    anchored = "/" in pattern.rstrip("/")
+    body = pattern.strip("/")
+    body = body.removesuffix("/**")
+    out = ["^" if anchored else "^(?:.*/)?"]
+    at = 0
+    while at < len(body):
+        taken, piece = _piece(body, at)
+        out.append(piece)
+        at += taken
+    return "(?s)" + "".join(out) + "(?:/.*)?$"
+
+
+def _piece(body: str, at: int) -> tuple[int, str]:
+    if body.startswith("**/", at):
+        return 3, "(?:.*/)?"
+    if body.startswith("**", at):
+        return 2, ".*"
+    char = body[at]
+    if char == "*":
+        return 1, "[^/]*"
+    if char == "?":
+        return 1, "[^/]"
+    if char == "[":
+        return _class(body, at)
+    if char == "\\" and at + 1 < len(body):
+        return 2, _literal(body[at + 1])
+    return 1, _literal(char)
+
+
+def _class(body: str, at: int) -> tuple[int, str]:
+    end = body.find("]", at + 2)
+    if end < 0:
+        return 1, r"\["
+    inner = body[at + 1 : end]
+    negated = inner[0] in "!^"
+    inner = inner[1:] if negated else inner
+    safe = inner.replace("\\", r"\\").replace("[", r"\[").replace("^", r"\^")
+    return end - at + 1, f"[{'^/' if negated else ''}{safe}]"
+
+
+def _literal(char: str) -> str:
+    return char if char.isalnum() or char in "_/-" else f"\\x{{{ord(char):x}}}"
+
+
+@lru_cache(maxsize=4096)
+def path_matcher(pattern: str) -> Callable[[str], bool]:
+    """A function that says whether a path, relative and with slashes, matches the pattern."""
+    import re2
+
+    compiled = re2.compile(glob_regex(pattern))
+    return lambda path: compiled.match(path) is not None
+
+
+def matches_any(patterns: Iterable[str], path: str) -> bool:
+    """Whether one of the patterns matches."""
+    return any(path_matcher(pattern)(path) for pattern in patterns)

@@ -1,0 +1,106 @@
+"""`Patch` and file content to new content: every hunk, or an error and nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whence.work.edits import unified_refuse as refuse
+from whence.work.edits.unified_endings import edited, joined
+from whence.work.edits.unified_place import FileLines, Misfit, Search, locate
+from whence.work.edits.unified_shapes import Patch
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What came of a patch."""
+
+    text: str | None
+    """The new content; None: the file is to be deleted."""
+    hunks_applied: int
+    added: int
+    removed: int
+    offsets: tuple[int, ...]
+    """For each hunk, how many lines below its stated line it was applied."""
+    warnings: tuple[str, ...]
+
+
+def apply(patch: Patch, text: str | None) -> Applied:
+    """The content after the patch.
+
+    Args:
+        patch: What `parse` returned.
+        text: The content, with its line endings as they are; None: there is no such file.
+
+    Raises:
+        Conflict: a hunk has no place, or more than one, or the patch was applied before.
+    """
+    if patch.deletes:
+        return _deleted(patch, text)
+    if patch.creates:
+        return _created(patch, text)
+    if text is None:
+        raise refuse.file_missing()
+    file = FileLines(text)
+    search = Search(file.keys, patch.hunks)
+    places = locate(search, patch.hunks)
+    if isinstance(places, Misfit):
+        raise refuse.misfit(search, patch.hunks, places)
+    result = edited(file, patch.hunks, places)
+    if result == text:
+        raise refuse.already_applied(len(patch.hunks))
+    offsets = tuple(
+        [
+            0 if hunk.old_at is None else place - hunk.old_at
+            for hunk, place in zip(patch.hunks, places, strict=True)
+        ]
+    )
+    return _applied(patch, result, offsets)
+
+
+def _applied(patch: Patch, text: str | None, offsets: tuple[int, ...]) -> Applied:
+    added = sum(hunk.added for hunk in patch.hunks)
+    removed = sum(hunk.removed for hunk in patch.hunks)
+    warnings = (*patch.warnings, *_drift_warnings(offsets))
+    return Applied(text, len(patch.hunks), added, removed, offsets, warnings)
+
+
+def _drift_warnings(offsets: Sequence[int]) -> list[str]:
+    """One sentence for each run of hunks that moved equally far."""
+    warnings = []
+    first = 0
+    for last, offset in enumerate(offsets):
+        if last + 1 < len(offsets) and offsets[last + 1] == offset:
+            continue
+        if offset:
+            distance = f"{abs(offset)} line{'s' * (abs(offset) > 1)}"
+            side = "below" if offset > 0 else "above"
+            one = first == last
+            which = f"hunk {first + 1}" if one else f"hunks {first + 1} to {last + 1}"
+            says = "it says" if one else "they say"
+            warnings.append(f"{which} applied {distance} {side} where {says}")
+        first = last + 1
+    return warnings
+
+
+def _deleted(patch: Patch, text: str | None) -> Applied:
+    if text is None:
+        raise refuse.file_gone()
+    keys = FileLines(text).keys
+    shown = tuple([key for hunk in patch.hunks for key in hunk.old_keys])
+    if keys != shown:
+        raise refuse.not_the_whole(keys, shown)
+    return _applied(patch, None, (0,) * len(patch.hunks))
+
+
+def _created(patch: Patch, text: str | None) -> Applied:
+    content = "".join(
+        [joined(hunk.new, terminated=not hunk.new_unterminated) for hunk in patch.hunks]
+    )
+    if text:
+        keys = tuple([key for hunk in patch.hunks for key in hunk.new_keys])
+        lines = FileLines(text).keys
+        raise refuse.already_applied(1) if keys == lines else refuse.file_exists(len(lines))
+    if text == content:
+        raise refuse.already_applied(1)
+    return _applied(patch, content, (0,) * len(patch.hunks))

@@ -1,0 +1,215 @@
+"""Text to `Patch`: forgiving about what surrounds a diff and about its counts, strict inside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whence.errors import InvalidArgs
+from whence.work.edits.unified_headers import NOWHERE, Headers, read_headers
+from whence.work.edits.unified_shapes import Hunk, Patch
+from whence.work.edits.unified_text import HOW_TO, RANGES, DiffText
+
+_BROKEN_RANGES = re.compile(r"@@@|@@\s*[-+]\s*[0-9]")
+_BODY = frozenset({" ", "+", "-", "\\", "", "\r"})
+
+
+def parse(diff: str) -> Patch:
+    """The patch that a unified diff describes.
+
+    A fence around the diff, text before it and wrong line counts are tolerated. The names are
+    not compared with anything.
+
+    Raises:
+        InvalidArgs: not a diff, malformed, or about more than one file; names the line.
+    """
+    text = DiffText(diff)
+    headers, at = read_headers(text)
+    hunks: list[Hunk] = []
+    warnings: list[str] = []
+    goes_on = at < len(text.lines)
+    while goes_on:
+        start = _start(text, at)
+        end = _counted_end(text, start)
+        counted = end is not None
+        end = end or _visible_end(text, at + 1)
+        hunks.append(_hunk(text, start, len(hunks) + 1, text.lines[at + 1 : end]))
+        warnings += _count_warnings(start, hunks[-1])
+        at = text.after_blank(end)
+        goes_on = _goes_on(text, at, prose_may_follow=counted and at > end)
+    return _patch(text, headers, tuple(hunks), tuple(warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """An `@@` line, read."""
+
+    at: int
+    old: int | None = None
+    old_count: int = 0
+    new: int | None = None
+    new_count: int = 0
+
+
+def _start(text: DiffText, at: int) -> _Start:
+    line = text.lines[at]
+    ranges = RANGES.match(line)
+    if ranges:
+        old, old_count, new, new_count = ranges.groups("1")
+        return _Start(at, int(old), int(old_count), int(new), int(new_count))
+    if _BROKEN_RANGES.match(line):
+        text.refuse(at, "is not a hunk header like `@@ -12,7 +12,8 @@`")
+    return _Start(at)
+
+
+def _counted_end(text: DiffText, start: _Start) -> int | None:
+    """Where the hunk ends if its counts are right; None: they are not, or it has none."""
+    if start.old is None:
+        return None
+    lines, at, total = text.lines, start.at + 1, len(text.lines)
+    old, new = start.old_count, start.new_count
+    while (old > 0 or new > 0) and at < total:
+        sign = lines[at][:1]
+        if sign not in _BODY:
+            return None
+        old -= sign not in {"+", "\\"}
+        new -= sign not in {"-", "\\"}
+        at += 1
+    if old or new:
+        return None
+    if at < total and lines[at][:1] == "\\":
+        at += 1
+    return at if text.is_boundary(text.after_blank(at)) else None
+
+
+def _visible_end(text: DiffText, first: int) -> int:
+    """Where the hunk ends as far as its lines show, empty lines at its end left out."""
+    end = first
+    while not text.is_end(end):
+        if text.lines[end][:1] not in _BODY:
+            text.refuse(end, "stands inside a hunk and begins with none of space, + and -")
+        end += 1
+    while end > first and text.lines[end - 1] in {"", "\r"}:
+        end -= 1
+    return end
+
+
+def _goes_on(text: DiffText, at: int, *, prose_may_follow: bool) -> bool:
+    """Whether another hunk follows; anything else must not be part of a diff."""
+    if at >= text.ink:
+        return False
+    if text.lines[at].startswith("@@"):
+        return True
+    if text.is_file_header(at) or text.lines[at].startswith("diff --git "):
+        text.refuse_second_file(at)
+    if not (prose_may_follow or text.closes_fence(at) or text.is_signature(at)):
+        text.refuse(at, "follows a hunk and begins with none of space, + and -")
+    for later in range(at, text.ink):
+        if RANGES.match(text.lines[later]) or text.is_file_header(later):
+            text.refuse(at, "stands between two parts of the diff")
+    return False
+
+
+def _hunk(text: DiffText, start: _Start, number: int, lines: Sequence[str]) -> Hunk:
+    body, old_ends, new_ends = _body(text, start.at + 1, lines)
+    old = tuple([line[1:] for line in body if line[0] != "+"])
+    new = tuple([line[1:] for line in body if line[0] != "-"])
+    if old == new and old_ends == new_ends:
+        text.refuse(start.at, f"begins hunk {number}, which changes nothing")
+    return Hunk(
+        number,
+        start.at + 1,
+        tuple(body),
+        old,
+        new,
+        _keys(old, unterminated=old_ends),
+        _keys(new, unterminated=new_ends),
+        _lines_before(start.old, start.old_count, len(old)),
+        _lines_before(start.new, start.new_count, len(new)),
+        old_ends,
+        new_ends,
+    )
+
+
+def _body(text: DiffText, first: int, lines: Sequence[str]) -> tuple[list[str], bool, bool]:
+    """The lines without their "no newline" markers, and which sides had one."""
+    body: list[str] = []
+    ended: set[str] = set()
+    for at, line in enumerate(lines, first):
+        sign = line[:1]
+        if sign == "\\":
+            if not body:
+                text.refuse(at, "follows no line whose ending it could be about")
+            if line.endswith("\r"):
+                # The CR came with the transport of the diff: the marker has one too.
+                body[-1] = body[-1].removesuffix("\r")
+            ended |= _sides(body[-1])
+        elif ended and ended & _sides(line):
+            text.refuse(at, "follows the line that is said to end the file")
+        else:
+            body.append(line if sign in {" ", "-", "+"} else " " + line)
+    return body, "-" in ended, "+" in ended
+
+
+def _sides(line: str) -> set[str]:
+    return {line[0]} if line[:1] in {"-", "+"} else {"-", "+"}
+
+
+def _keys(lines: tuple[str, ...], *, unterminated: bool) -> tuple[str, ...]:
+    """Lines without their endings; the CR of a line without LF is part of its text."""
+    keys = tuple([line.removesuffix("\r") for line in lines])
+    return keys[:-1] + lines[-1:] if unterminated else keys
+
+
+def _lines_before(start: int | None, said: int, count: int) -> int | None:
+    """What a start means: the first line of a range, or the line before an empty one."""
+    if start is None or (count == 0 and said and start):
+        return None
+    return max(start - 1, 0) if count else start
+
+
+def _count_warnings(start: _Start, hunk: Hunk) -> list[str]:
+    old, new = len(hunk.old), len(hunk.new)
+    if start.old is None or (start.old_count, start.new_count) == (old, new):
+        return []
+    said = f"-{start.old_count} +{start.new_count}"
+    place = f"hunk {hunk.number} (line {hunk.line} of the diff)"
+    return [f"{place} says {said} lines and has -{old} +{new}"]
+
+
+def _patch(
+    text: DiffText, headers: Headers, hunks: tuple[Hunk, ...], warnings: tuple[str, ...]
+) -> Patch:
+    from_nowhere, to_nowhere = (name == NOWHERE for name in headers.pair or ("", ""))
+    if from_nowhere and to_nowhere:
+        text.refuse(headers.pair_at, "names no file, and neither does the next one")
+    if not (hunks or headers.created or headers.deleted):
+        _refuse_empty(text, headers)
+    deletes = to_nowhere or headers.deleted
+    creates = from_nowhere or headers.created or (not deletes and _can_only_create(hunks))
+    for hunk in hunks:
+        _check_sides(text, hunk, creates=creates, deletes=deletes)
+    if creates and len(hunks) > 1:
+        text.refuse(hunks[1].line - 1, "begins a second hunk, and a new file has only one")
+    old, new = headers.paths()
+    return Patch(old, new, hunks, creates, deletes, warnings)
+
+
+def _can_only_create(hunks: Sequence[Hunk]) -> bool:
+    return len(hunks) == 1 and not hunks[0].old and not hunks[0].old_at
+
+
+def _check_sides(text: DiffText, hunk: Hunk, *, creates: bool, deletes: bool) -> None:
+    at = hunk.line - 1
+    if creates and hunk.old:
+        text.refuse(at, "begins a hunk with context or removed lines, but the file is new")
+    if deletes and hunk.new:
+        text.refuse(at, "begins a hunk that keeps or adds lines, but the file is deleted")
+    if not creates and not hunk.old and hunk.old_at is None:
+        text.refuse(at, "begins a hunk that has neither context nor a usable position")
+
+
+def _refuse_empty(text: DiffText, headers: Headers) -> None:
+    what = "only renames or copies a file" if headers.moved else "has no @@ line and no changes"
+    raise InvalidArgs(f"the diff {text.diff[:80]!r} {what}", HOW_TO)

@@ -1,0 +1,233 @@
+"""Where hunks belong in a file: at their stated line, at the only other fit, or nowhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from whence.work.edits.unified_shapes import Hunk
+
+MANY = 9
+"""How many places are looked for before there are too many to list."""
+
+Reason = Literal["stale", "ambiguous", "already_applied", "out_of_order", "not_at_end", "unchecked"]
+
+
+class FileLines:
+    """A file as lines: only LF ends one, and a CR before it belongs to the ending."""
+
+    __slots__ = ("keys", "pieces", "terminated")
+
+    def __init__(self, text: str) -> None:
+        pieces = text.split("\n")
+        self.terminated = not pieces[-1]
+        if self.terminated:
+            pieces.pop()
+        self.pieces = tuple(pieces)
+        self.keys = self.pieces
+        """The lines without their endings."""
+        if "\r" in text:
+            keys = [piece.removesuffix("\r") for piece in pieces]
+            if not self.terminated:
+                keys[-1] = pieces[-1]
+            self.keys = tuple(keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a hunk has no place."""
+
+    reason: Reason
+    hunk: Hunk
+    expected: int
+    """How many lines come before the place where it was looked for first."""
+    candidates: tuple[int, ...] = ()
+    """Places, counted like `expected`, that could have been meant."""
+
+
+class Search:
+    """Finds runs of lines at the speed of `str.find`: every line becomes one character."""
+
+    __slots__ = ("_codes", "_encoded", "_hunks", "keys")
+
+    def __init__(self, keys: tuple[str, ...], hunks: Iterable[Hunk]) -> None:
+        self.keys = keys
+        self._hunks = hunks
+        self._codes: dict[str, str] = {}
+        self._encoded: str | None = None
+
+    def fits(self, hunk: Hunk, place: int) -> bool:
+        """Whether the old lines of the hunk stand at this place."""
+        end = place + len(hunk.old_keys)
+        if place < 0 or end > len(self.keys) or (hunk.ends_file and end != len(self.keys)):
+            return False
+        return self.keys[place:end] == hunk.old_keys
+
+    def places(self, hunk: Hunk, start: int) -> list[int]:
+        """The first few places from `start` on where the hunk fits."""
+        if hunk.ends_file:
+            last = len(self.keys) - len(hunk.old_keys)
+            return [last] if last >= start and self.fits(hunk, last) else []
+        return self.matches(hunk.old_keys, start)
+
+    def matches(self, wanted: tuple[str, ...], start: int) -> list[int]:
+        """The first few places from `start` on where these lines stand."""
+        text = self._encoded or self._encode()
+        needle = "".join([self._codes[key] for key in wanted])
+        found: list[int] = []
+        at = text.find(needle, start)
+        while at >= 0 and len(found) < MANY:
+            # Codes are shared once a patch has more distinct lines than there are characters.
+            if self.keys[at : at + len(wanted)] == wanted:
+                found.append(at)
+            at = text.find(needle, at + 1)
+        return found
+
+    def _encode(self) -> str:
+        codes = self._codes
+        for hunk in self._hunks:
+            for key in hunk.old_keys + hunk.new_keys:
+                if key not in codes:
+                    codes[key] = chr(min(len(codes) + 1, sys.maxunicode))
+        code = codes.get
+        self._encoded = "".join([code(key, "\0") for key in self.keys])
+        return self._encoded
+
+
+def locate(search: Search, hunks: Sequence[Hunk]) -> list[int] | Misfit:
+    """How many lines come before each hunk, or the first hunk that has no place."""
+    places: list[int] = []
+    cursor = drift = 0
+    for hunk in hunks:
+        place = _place(search, hunk, cursor, drift)
+        if isinstance(place, Misfit):
+            return place
+        if _repeats(search.keys, hunk, place, cursor):
+            return Misfit("already_applied", hunk, place)
+        places.append(place)
+        if hunk.old_at is not None:
+            drift = place - hunk.old_at
+        cursor = place + len(hunk.old) - hunk.context[1]
+    return _unchecked(hunks, places) or places
+
+
+def is_applied(search: Search, hunks: Sequence[Hunk]) -> bool:
+    """Whether the file looks as if all hunks had been applied already."""
+    cursor = drift = seen = 0
+    for hunk in hunks:
+        if not shows_when_applied(hunk):
+            continue
+        undone = hunk.undone()
+        place = _place(search, undone, cursor, drift)
+        if isinstance(place, Misfit):
+            return False
+        seen += 1
+        if undone.old_at is not None:
+            drift = place - undone.old_at
+        cursor = place + len(undone.old)
+    return seen > 0
+
+
+def shows_when_applied(hunk: Hunk) -> bool:
+    """Whether finding its new lines means that the hunk was applied.
+
+    They must hold an added line, or the two edges of the gap that a deletion leaves.
+    """
+    if any(line[0] == "+" and line[1:].strip() for line in hunk.body):
+        return True
+    return all(hunk.context) and _says_something(hunk.new_keys)
+
+
+def only_place(search: Search, hunk: Hunk) -> int | None:
+    """The one place in the whole file where the hunk fits."""
+    found = search.places(hunk, 0)
+    return found[0] if len(found) == 1 and _says_something(hunk.old_keys) else None
+
+
+def _place(search: Search, hunk: Hunk, cursor: int, drift: int) -> int | Misfit:
+    if not hunk.old:
+        return _insertion(search, hunk, cursor)
+    if hunk.old_at is None:
+        return _only(search, hunk, cursor, cursor)
+    stated, expected = hunk.old_at, hunk.old_at + drift
+    if expected < cursor or not search.fits(hunk, expected):
+        return _elsewhere(search, hunk, cursor, expected)
+    if drift and stated >= cursor and search.fits(hunk, stated):
+        # Its own number and the shift of the hunk before it point to different places.
+        return Misfit("ambiguous", hunk, expected, (min(stated, expected), max(stated, expected)))
+    return expected
+
+
+def _insertion(search: Search, hunk: Hunk, cursor: int) -> int | Misfit:
+    """A hunk without old lines goes where it says: nothing else could tell its place."""
+    at = hunk.old_at or 0
+    if at > len(search.keys) or (hunk.ends_file and at != len(search.keys)):
+        return Misfit("unchecked", hunk, at)
+    return at if at >= cursor else Misfit("out_of_order", hunk, at, (at,))
+
+
+def _elsewhere(search: Search, hunk: Hunk, cursor: int, expected: int) -> int | Misfit:
+    if shows_when_applied(hunk) and search.fits(hunk.undone(), expected):
+        return Misfit("already_applied", hunk, expected)
+    if not _says_something(hunk.old_keys):
+        return Misfit("stale", hunk, expected)
+    return _only(search, hunk, cursor, expected)
+
+
+def _only(search: Search, hunk: Hunk, cursor: int, expected: int) -> int | Misfit:
+    found = search.places(hunk, cursor)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        return Misfit("ambiguous", hunk, expected, tuple(found))
+    earlier = tuple(search.places(hunk, 0))
+    if earlier:
+        return Misfit("out_of_order", hunk, expected, earlier)
+    inside = tuple(search.matches(hunk.old_keys, cursor)) if hunk.ends_file else ()
+    return Misfit("not_at_end" if inside else "stale", hunk, expected, inside)
+
+
+def _says_something(keys: Iterable[str]) -> bool:
+    """Whether lines are evidence of a place: blank ones stand everywhere."""
+    return any(key and not key.isspace() for key in keys)
+
+
+def _repeats(keys: tuple[str, ...], hunk: Hunk, place: int, cursor: int) -> bool:
+    """Whether the lines that a hunk adds at its edge stand beyond that edge already.
+
+    Only at an edge without context: there the old lines fit as well after the change as before.
+    """
+    end = place + len(hunk.old_keys)
+    below = _edge(reversed(hunk.body))
+    if below and keys[end : end + below] == hunk.new_keys[-below:]:
+        return True
+    above = _edge(hunk.body) if hunk.old else 0
+    return bool(above and place - above >= cursor) and (
+        keys[place - above : place] == hunk.new_keys[:above]
+    )
+
+
+def _edge(lines: Iterable[str]) -> int:
+    """How many added lines, replacing none, come first."""
+    count = 0
+    for line in lines:
+        if line[0] == "-":
+            return 0
+        if line[0] == " ":
+            break
+        count += 1
+    return count
+
+
+def _unchecked(hunks: Sequence[Hunk], places: Sequence[int]) -> Misfit | None:
+    """A hunk without old lines is placed by its number alone, so all numbers must hold."""
+    unchecked = [hunk for hunk in hunks if not hunk.old]
+    if not unchecked:
+        return None
+    moved = any(
+        hunk.old_at is not None and hunk.old_at != place
+        for hunk, place in zip(hunks, places, strict=True)
+    )
+    return Misfit("unchecked", unchecked[0], unchecked[0].old_at or 0) if moved else None

@@ -1,0 +1,254 @@
+"""Why a patch was not applied, in words that tell how to repair it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from whence.errors import Conflict
+from whence.work.edits.nearest import Region, nearest
+from whence.work.edits.unified_place import (
+    MANY,
+    Misfit,
+    Search,
+    is_applied,
+    only_place,
+    shows_when_applied,
+)
+from whence.work.edits.unified_shapes import Hunk
+
+_SHOWN_LINES = 60
+_SHOWN_CHARS = 300
+
+
+def misfit(search: Search, hunks: Sequence[Hunk], found: Misfit) -> Conflict:
+    """The error for the first hunk that has no place."""
+    if found.reason != "ambiguous" and is_applied(search, hunks):
+        return already_applied(len(hunks))
+    explain = {
+        "stale": _stale,
+        "ambiguous": _ambiguous,
+        "already_applied": _hunk_already_applied,
+        "out_of_order": _out_of_order,
+        "not_at_end": _not_at_end,
+        "unchecked": _unchecked,
+    }
+    return explain[found.reason](search, found)
+
+
+def already_applied(hunks: int) -> Conflict:
+    """The error for a patch that has nothing left to do."""
+    count = f"all {hunks} hunks" if hunks > 1 else "the hunk"
+    return Conflict(
+        f"the change is already there: the file looks as it would after {count}",
+        "Nothing needs to be done. To be sure, read the file again.",
+        details={"reason": "already_applied"},
+    )
+
+
+def file_exists(lines: int) -> Conflict:
+    """The error for creating a file that has content."""
+    return Conflict(
+        f"the diff can only create the file, but it exists and has {_count(lines)}",
+        "To change the file, read it and send hunks with context lines from it.",
+        details={"reason": "exists", "lines": lines},
+    )
+
+
+def file_missing() -> Conflict:
+    """The error for changing a file that is absent."""
+    return Conflict(
+        "the diff changes lines of a file that does not exist",
+        "Check the path. To create a file, begin the diff with `--- /dev/null` and add lines only.",
+        details={"reason": "missing"},
+    )
+
+
+def file_gone() -> Conflict:
+    """The error for deleting a file that is absent."""
+    return Conflict(
+        "the change is already there: the file to be deleted does not exist",
+        "Nothing needs to be done, if the path is right.",
+        details={"reason": "already_applied"},
+    )
+
+
+def not_the_whole(keys: Sequence[str], shown: Sequence[str]) -> Conflict:
+    """The error for deleting a file whose lines are not the ones that the diff shows."""
+    at, expected, is_there = _first_difference(keys, shown, 0)
+    return Conflict(
+        f"the diff deletes a file of {_count(len(shown))}, but the file has {_count(len(keys))} "
+        f"and differs from line {at + 1} on",
+        "Read the file again and, if it should still go, delete it with a diff of all its lines.",
+        details={"reason": "stale", "first_difference": _difference(at, expected, is_there)},
+    )
+
+
+def _stale(search: Search, found: Misfit) -> Conflict:
+    hunk, keys = found.hunk, search.keys
+    done_at = only_place(search, hunk.undone()) if shows_when_applied(hunk) else None
+    if done_at is not None:
+        return _hunk_already_applied(search, Misfit("already_applied", hunk, done_at))
+    closest = nearest(keys, hunk.old_keys, found.expected)
+    details: dict[str, object] = {
+        "reason": "stale",
+        "hunk": hunk.number,
+        "diff_line": hunk.line,
+        "expected": _shown(hunk.old_keys),
+        "expected_at": None if hunk.old_at is None else found.expected + 1,
+    }
+    if closest is None:
+        return Conflict(
+            f"{_named(hunk)} does not fit at line {found.expected + 1}, and nothing there "
+            f"resembles the {_count(len(hunk.old))} that it expects",
+            "Read the file again and rebuild the hunk, with context lines that are not blank.",
+            details=details,
+        )
+    at, expected, is_there = _first_difference(keys, hunk.old_keys, closest.start)
+    details["closest"] = _closest(keys, closest)
+    details["first_difference"] = _difference(at, expected, is_there)
+    return Conflict(
+        f"{_named(hunk)} does not fit: {_comparison(at, expected, is_there)}",
+        f"Read lines {_range(closest.start - 3, closest.end + 3, len(keys))} again and rebuild "
+        "the hunk from what stands there now.",
+        details=details,
+    )
+
+
+def _ambiguous(_: Search, found: Misfit) -> Conflict:
+    hunk = found.hunk
+    where = (
+        "it does not say at which line"
+        if hunk.old_at is None
+        else f"line {found.expected + 1}, where it is due, is not the only one"
+        if found.expected in found.candidates
+        else f"line {found.expected + 1}, where it is due, is none of them"
+    )
+    return Conflict(
+        f"{_named(hunk)} is ambiguous: it fits at {_listed(found.candidates)}, and {where}",
+        "Add context lines until the hunk fits in one place only, or correct the line number "
+        "in its @@ line.",
+        details=_details(found),
+    )
+
+
+def _hunk_already_applied(_: Search, found: Misfit) -> Conflict:
+    return Conflict(
+        f"{_named(found.hunk)}: the change is already there, at line {found.expected + 1}",
+        "Leave this hunk out. If the lines shall really stand there once more, add context lines "
+        "on both sides.",
+        details=_details(found),
+    )
+
+
+def _out_of_order(_: Search, found: Misfit) -> Conflict:
+    before = found.hunk.number - 1
+    return Conflict(
+        f"{_named(found.hunk)} fits only at {_listed(found.candidates)}, which is before the end "
+        f"of hunk {before}",
+        "Order the hunks as in the file, and join hunks that touch the same lines.",
+        details=_details(found),
+    )
+
+
+def _not_at_end(search: Search, found: Misfit) -> Conflict:
+    return Conflict(
+        f"{_named(found.hunk)} says with `\\ No newline at end of file` that the file ends there, "
+        f"but its lines stand at {_listed(found.candidates)} of {_count(len(search.keys))}",
+        "Remove the `\\ No newline` line, or read the end of the file again.",
+        details=_details(found),
+    )
+
+
+def _unchecked(search: Search, found: Misfit) -> Conflict:
+    lines = len(search.keys)
+    problem = (
+        f"the file has only {_count(lines)}"
+        if found.expected > lines
+        else "the file does not end there"
+        if found.hunk.ends_file and found.expected != lines
+        else "the line numbers of this diff do not hold: another hunk fits only elsewhere"
+    )
+    return Conflict(
+        f"{_named(found.hunk)} adds lines after line {found.expected} without any context, "
+        f"and {problem}",
+        "Add context lines around the added ones.",
+        details=_details(found),
+    )
+
+
+def _details(found: Misfit) -> dict[str, object]:
+    return {
+        "reason": found.reason,
+        "hunk": found.hunk.number,
+        "diff_line": found.hunk.line,
+        "expected": _shown(found.hunk.old_keys),
+        "candidates": [place + 1 for place in found.candidates],
+    }
+
+
+def _first_difference(
+    keys: Sequence[str], wanted: Sequence[str], start: int
+) -> tuple[int, Sequence[str], Sequence[str]]:
+    """Where the two first differ, with the wanted and the present line, as far as there is one."""
+    length = min(len(wanted), len(keys) - start)
+    same = 0
+    while same < length and wanted[same] == keys[start + same]:
+        same += 1
+    at = start + same
+    return at, wanted[same : same + 1], keys[at : at + 1]
+
+
+def _difference(at: int, expected: Sequence[str], is_there: Sequence[str]) -> dict[str, object]:
+    return {
+        "line": at + 1,
+        "expected": _cut(expected[0]) if expected else None,
+        "found": _cut(is_there[0]) if is_there else None,
+    }
+
+
+def _comparison(at: int, expected: Sequence[str], is_there: Sequence[str]) -> str:
+    if not expected:
+        return f"its lines stand at the wrong place, above line {at + 1}"
+    if not is_there:
+        return f"it expects {_cut(expected[0])!r} as line {at + 1}, after the end of the file"
+    text = f"line {at + 1} should be {_cut(expected[0])!r} and is {_cut(is_there[0])!r}"
+    only_space = "".join(expected[0].split()) == "".join(is_there[0].split())
+    return text + " (they differ only in white space)" if only_space else text
+
+
+def _closest(keys: Sequence[str], region: Region) -> dict[str, object]:
+    return {
+        "start": region.start + 1,
+        "end": region.end,
+        "text": "\n".join(_shown(keys[region.start : region.end])),
+        "similarity": region.score,
+    }
+
+
+def _named(hunk: Hunk) -> str:
+    return f"hunk {hunk.number} (line {hunk.line} of the diff)"
+
+
+def _listed(places: Sequence[int]) -> str:
+    numbers = [str(place + 1) for place in places]
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    if len(numbers) >= MANY:
+        return f"lines {', '.join(numbers)} and more"
+    return f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _range(start: int, end: int, total: int) -> str:
+    return f"{max(start, 0) + 1}-{min(end, total)}"
+
+
+def _count(lines: int) -> str:
+    return "1 line" if lines == 1 else f"{lines} lines"
+
+
+def _shown(lines: Sequence[str]) -> list[str]:
+    return [_cut(line) for line in lines[:_SHOWN_LINES]]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"

@@ -1,0 +1,264 @@
+"""Reading, listing, writing and copying files. What a catalog calls these is its own affair."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import heapq
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import BinaryIO, Literal
+
+from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
+from whence.execute.ports import Files, Info, Kind
+from whence.work import text
+
+READ_CAP = 1_000_000
+"""Bytes of one reading; more is cut at a line's end."""
+WHOLE_CAP = 50_000_000
+"""Bytes of a file that is read or edited without a range."""
+LIST_CAP = 1_000
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One entry of a directory."""
+
+    name: str
+    type: Literal["file", "directory"]
+    size: int
+    modified: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Part of a file, or all of it."""
+
+    content: str
+    lines: int
+    """Of the whole file."""
+    truncated: bool
+    """Less than what was asked for."""
+    next_line: int | None = None
+    """Where to go on, when truncated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file with new content."""
+
+    bytes_written: int
+    created: bool
+    sha256_before: str | None
+    sha256_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What was copied."""
+
+    files: int
+    bytes_written: int
+
+
+async def list_directory(files: Files, path: str) -> tuple[list[Listed], int]:
+    """The entries by name, at most LIST_CAP, and how many there are."""
+    total = 0
+
+    def counted() -> Iterator[Info]:
+        nonlocal total
+        for entry in _entries(files, path):
+            total += 1
+            yield entry
+
+    first = heapq.nsmallest(LIST_CAP, counted(), key=lambda entry: entry.name)
+    return [_listed(files, path, entry) for entry in first], total
+
+
+def _entries(files: Files, path: str) -> Iterator[Info]:
+    try:
+        yield from files.entries(path)
+    except NotFound as error:
+        raise _with_neighbours(files, path, error) from None
+
+
+def _listed(files: Files, path: str, entry: Info) -> Listed:
+    if entry.kind is Kind.LINK:
+        with suppress(PermissionDenied, InvalidArgs):  # one that leads outside stays a link
+            entry = files.info(f"{path}/{entry.name}") or entry
+    kind: Literal["file", "directory"] = "directory" if entry.kind is Kind.DIRECTORY else "file"
+    moment = datetime.fromtimestamp(entry.modified, UTC)
+    return Listed(entry.name, kind, entry.size, moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+
+async def read(files: Files, path: str, start: int | None, end: int | None) -> Reading:
+    """Lines start to end, counted from 1, both included; the whole file without them."""
+    first = 1 if start is None else start
+    if end is not None and end < first:
+        raise InvalidArgs(f"range ends at {end}, before it starts at {first}", "Give start ≤ end.")
+    with open_file(files, path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if start is None and end is None and size > WHOLE_CAP:
+            raise QuotaExceeded(
+                f"{path!r} has {size} bytes, more than the {WHOLE_CAP} that are read whole",
+                'Read part of it: {"range": {"start": 1, "end": 200}}.',
+                details={"limit": WHOLE_CAP, "used": size},
+            )
+        begin, stop, lines = await text.line_span(file, first, end)
+        if first > max(lines, 1):
+            raise InvalidArgs(
+                f"range starts at line {first}, but {path!r} has {lines} lines",
+                f"Choose a range within 1 to {lines}.",
+            )
+        file.seek(begin)
+        data = file.read(min(stop - begin, READ_CAP))
+    truncated = stop - begin > READ_CAP
+    if truncated:
+        data = _whole_lines(data)
+    content = text.decode(data, path, line=first)
+    return Reading(content, lines, truncated, first + data.count(b"\n") if truncated else None)
+
+
+def _whole_lines(data: bytes) -> bytes:
+    end = data.rfind(b"\n") + 1
+    if end:
+        return data[:end]
+    return data.decode(errors="ignore").encode()
+
+
+async def read_whole(files: Files, path: str) -> bytes:
+    """All bytes of a file that is to be edited."""
+    with open_file(files, path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > WHOLE_CAP:
+            raise QuotaExceeded(
+                f"{path!r} has {size} bytes, more than the {WHOLE_CAP} that can be edited",
+                "Edit a smaller file.",
+                details={"limit": WHOLE_CAP, "used": size},
+            )
+        return file.read()
+
+
+async def write(files: Files, path: str, content: str) -> Written:
+    """Replace a file's content, making it and its parents where they are absent."""
+    data = content.encode()
+    before = await fingerprint(files, path)
+    parent = os.path.dirname(path.rstrip("/"))
+    if before is None and parent:
+        files.make_directories(parent)
+    with files.replacing(path) as out:
+        out.write(data)
+    return Written(len(data), before is None, before, hashlib.sha256(data).hexdigest())
+
+
+async def append(files: Files, path: str, content: str) -> tuple[int, bool]:
+    """Add text to the end of a file, exactly as given; the bytes, and whether it is new."""
+    data = content.encode()
+    created = files.info(path) is None
+    parent = os.path.dirname(path.rstrip("/"))
+    if created and parent:
+        files.make_directories(parent)
+    files.append(path, data)
+    return len(data), created
+
+
+async def fingerprint(files: Files, path: str) -> str | None:
+    """The sha256 of a file, None where there is none."""
+    if files.info(path) is None:
+        return None
+    digest = hashlib.sha256()
+    with files.open(path) as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+            if len(chunk) == _CHUNK:
+                await asyncio.sleep(0)
+    return digest.hexdigest()
+
+
+async def copy(files: Files, src: str, dst: str) -> Copied:
+    """Copy a file or a directory to a name that is free: all of it, or nothing."""
+    source = files.info(src)
+    if source is None:
+        raise _with_neighbours(files, src, _missing(src))
+    if files.info(dst, follow=False) is not None:
+        raise Conflict(f"{dst!r} exists", "Copy to a name that is free, or write the file instead.")
+    if f"{files.real(dst)}/".startswith(f"{files.real(src)}/"):
+        raise InvalidArgs(f"{dst!r} lies inside {src!r}", "Copy to a place outside the source.")
+    parent = os.path.dirname(dst.rstrip("/"))
+    if parent:
+        files.make_directories(parent)
+    if source.kind is not Kind.DIRECTORY:
+        return Copied(1, await _copy_file(files, src, dst))
+    return await _copy_directory(files, src, dst)
+
+
+async def _copy_directory(files: Files, src: str, dst: str) -> Copied:
+    staged = f"{dst.rstrip('/')}.whence-copy-{os.getpid()}"
+    files.make_directories(staged)
+    try:
+        copied = await _copy_entries(files, src, staged)
+        files.rename(staged, dst.rstrip("/"))
+    except BaseException:
+        files.remove(staged)
+        raise
+    return copied
+
+
+async def _copy_entries(files: Files, src: str, dst: str) -> Copied:
+    count = size = 0
+    for entry in sorted(files.entries(src), key=lambda entry: entry.name):
+        old, new = f"{src}/{entry.name}", f"{dst}/{entry.name}"
+        if entry.kind is Kind.DIRECTORY:
+            files.make_directories(new)
+            below = await _copy_entries(files, old, new)
+            count, size = count + below.files, size + below.bytes_written
+        elif entry.kind is Kind.LINK:
+            files.make_link(new, files.read_link(old))
+            count += 1
+        else:
+            count, size = count + 1, size + await _copy_file(files, old, new)
+    return Copied(count, size)
+
+
+async def _copy_file(files: Files, src: str, dst: str) -> int:
+    size = 0
+    with files.open(src) as file, files.replacing(dst, like=src) as out:
+        while chunk := file.read(_CHUNK):
+            out.write(chunk)
+            size += len(chunk)
+            await asyncio.sleep(0)
+    return size
+
+
+def open_file(files: Files, path: str) -> BinaryIO:
+    """A file for reading; names that are close to it where it is missing."""
+    try:
+        return files.open(path)
+    except NotFound as error:
+        raise _with_neighbours(files, path, error) from None
+
+
+def _missing(path: str) -> NotFound:
+    return NotFound(
+        f"no such file or directory: {path!r}", "Check the path; fs.ls lists what is there."
+    )
+
+
+def _with_neighbours(files: Files, path: str, error: NotFound) -> NotFound:
+    """The error, with names beside the missing one that look like it."""
+    from rapidfuzz import process
+
+    parent, _, name = path.rstrip("/").rpartition("/")
+    try:
+        names = [entry.name for entry, _ in zip(files.entries(parent or "."), range(5000))]  # noqa: B905
+    except (NotFound, InvalidArgs, PermissionDenied):
+        return error
+    close = [match[0] for match in process.extract(name, names, limit=3, score_cutoff=60)]
+    if not close:
+        return error
+    shown = ", ".join(f"{parent}/{item}" if parent else item for item in close)
+    return NotFound(error.message, f"Did you mean {shown}?", details={"closest": close})

@@ -1,0 +1,135 @@
+"""What is asked of a search, and what comes of it; shared by both engines."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from whence.errors import InvalidArgs, TimedOut
+
+AROUND = 2
+"""How many lines of context there are on either side of a hit."""
+SNIFFED = 65536
+"""A NUL among so many first bytes makes a file binary."""
+_SHOWN_CHARS = 500
+_SHOWN_BYTES = 4 * (_SHOWN_CHARS + 1)
+_WARNINGS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One line that matches."""
+
+    path: str
+    """Relative to the workspace, with `/`; bytes that are not UTF-8 are replaced."""
+    line: int
+    """Counted from 1."""
+    content: str
+    """The line, cut after 500 characters with `…`."""
+    context: tuple[str, ...]
+    """Up to two lines before it and up to two after it, in order, without the line itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The hits of one search, in path order."""
+
+    hits: tuple[Hit, ...]
+    truncated: bool
+    """There are more hits than were asked for."""
+    warnings: tuple[str, ...]
+    engine: str
+    """`rg` or `python`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One search whose arguments were checked."""
+
+    pattern: str
+    base: str
+    """An absolute directory, from which paths and anchored globs count."""
+    target: str
+    """What to search, relative to `base`."""
+    glob: str | None
+    is_file: bool
+    prefix: bytes
+    """What is put before a path to show it; empty inside the workspace."""
+    cap: int
+    timeout_s: float
+
+    def shown(self, path: bytes) -> str:
+        """A path below `base` as a reader sees it."""
+        return (self.prefix + path).decode("utf-8", "replace")
+
+
+def readable(line: bytes) -> str:
+    """A line as a reader sees it: text without its carriage return, cut where it is too long."""
+    text = line[:_SHOWN_BYTES].decode("utf-8", "replace")
+    if len(line) <= _SHOWN_BYTES:
+        text = text.removesuffix("\r")
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def found(query: Query, hits: list[Hit], warnings: list[str], engine: str) -> Found:
+    """The answer, cut to what was asked for."""
+    shown = warnings[:_WARNINGS]
+    if len(warnings) > _WARNINGS:
+        shown.append(f"… and {len(warnings) - _WARNINGS} more warnings")
+    return Found(tuple(hits[: query.cap]), len(hits) > query.cap, tuple(shown), engine)
+
+
+def literally(text: str) -> str:
+    """A pattern that matches exactly this text."""
+    return re.sub(r"[\\.+*?()|\[\]{}^$]", r"\\\g<0>", text)
+
+
+def bad_pattern(query: Query, reason: str, position: int | None) -> InvalidArgs:
+    """The error for a pattern that no engine takes."""
+    where = "" if position is None else f" at character {position + 1}"
+    details: dict[str, object] = {"argument": "query", "reason": reason}
+    if position is not None:
+        details["position"] = position
+    return InvalidArgs(
+        f"the query is not a regular expression: {query.pattern!r}: {reason}{where}",
+        f"Correct it, or look for the text itself with {literally(query.pattern)!r}.",
+        details=details,
+    )
+
+
+def bad_glob(query: Query, reason: str) -> InvalidArgs:
+    """The error for a glob that cannot be understood."""
+    return InvalidArgs(
+        f"the glob cannot be understood: {query.glob!r}: {reason}",
+        "Use a pattern such as '*.md', 'src/**/*.ts', '*.{js,ts}' or '!*.lock'.",
+        details={"argument": "glob", "reason": reason},
+    )
+
+
+def timed_out(query: Query, hits: int) -> TimedOut:
+    """The error for a search that took too long."""
+    return TimedOut(
+        f"the search for {query.pattern!r} was given up after {query.timeout_s:g} s; hits: {hits}",
+        "Narrow the scope or the glob.",
+        details={"hits": hits, "timeout_s": query.timeout_s},
+    )
+
+
+NOTHING_SEARCHED = (
+    "no file was searched: the glob names none here, or .gitignore excludes everything"
+)
+
+
+def binary(path: str) -> str:
+    """The warning for a file that is not text."""
+    return f"{path}: not searched, it is binary"
+
+
+def partly_binary(path: str) -> str:
+    """The warning for a file that is text only at its beginning."""
+    return f"{path}: searched only up to its first NUL byte"
+
+
+def unreadable(path: str, reason: str) -> str:
+    """The warning for a file or directory that could not be read."""
+    return f"{path}: not searched, {reason}"

@@ -1,0 +1,174 @@
+"""Searches with ripgrep: makes its command line and reads its plain output."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from whence.errors import ExecutionFailed, TimedOut, WhenceError
+from whence.shapes.process import ProcessRunner
+from whence.work.lexical.hits import (
+    AROUND,
+    NOTHING_SEARCHED,
+    SNIFFED,
+    Found,
+    Hit,
+    Query,
+    bad_glob,
+    bad_pattern,
+    binary,
+    found,
+    partly_binary,
+    readable,
+    timed_out,
+    unreadable,
+)
+
+# Sorted output is what makes a limited answer the same every time and lets the search stop at the
+# limit. It binds ripgrep to one thread: more elapsed time on many cores, but less work in all (0.80
+# against 1.04 s of CPU over 105,000 files). Plain output, because JSON repeats lines of any length.
+_FLAGS = (
+    "--no-config", "--sort=path", "--hidden", "--crlf", "--no-mmap",
+    "--no-require-git", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global",
+    "--no-ignore-messages", "--color=never", "--no-heading", "--with-filename", "--null",
+    "--line-number", f"--context={AROUND}", "--no-context-separator",
+    "--max-columns=2100", "--max-columns-preview", "--stats",
+)  # fmt: skip
+_EXCLUDED = ("--glob=!.git", "--glob=!/.agent/sessions")
+
+_LINE = re.compile(rb"(?:\./)?(.*?)\0(\d+)([:-])(.*)", re.DOTALL)
+_NUL_NOTE = re.compile(
+    rb"(?:\./)?(.*): (?:WARNING: stopped searching binary file after match|binary file matches) "
+    rb"\(found .* byte around offset \d+\)"
+)
+_SEARCHED = re.compile(rb"(\d+) files searched")
+_FILE_NOTE = re.compile(r"(?:rg: )?\./(.*?): (.*?)(?: \(os error \d+\))?")
+_CARETS = re.compile(r"^(.*)\n( *)\^+ *$", re.MULTILINE)
+
+
+async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
+    """What ripgrep finds, stopped as soon as there is one hit too many."""
+    if query.is_file and _is_binary(os.path.join(query.base, query.target)):
+        return found(query, [], [binary(query.shown(os.fsencode(query.target)))], "rg")
+    output = _Output(query)
+    try:
+        async with runner.stream(
+            _argv(query, rg), cwd=query.base, timeout_s=query.timeout_s
+        ) as stream:
+            async for line in stream:
+                output.add(line)
+                if output.full:
+                    break
+            else:
+                output.end(stream.returncode, stream.stderr.decode("utf-8", "replace"))
+    except TimedOut as late:
+        raise timed_out(query, output.seen) from late
+    return found(query, output.hits, output.warnings, "rg")
+
+
+def _argv(query: Query, rg: str) -> list[str]:
+    # The last matching glob decides, so ours come after the caller's.
+    globs = () if query.glob is None else (f"--glob={query.glob}",)
+    return [rg, *_FLAGS, *globs, *_EXCLUDED, "--", query.pattern, f"./{query.target}"]
+
+
+def _is_binary(path: str) -> bool:
+    """Whether a file that is named as the scope is binary: ripgrep would search it all the same."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(SNIFFED)
+    except OSError:
+        return False  # ripgrep says what is wrong with it
+    return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
+class _Output:
+    """Puts hits and their context together from ripgrep's numbered lines."""
+
+    def __init__(self, query: Query) -> None:
+        self.hits: list[Hit] = []
+        self.warnings: list[str] = []
+        self.seen = 0
+        self._query = query
+        self._unfinished = b""
+        self._searched: int | None = None
+        self._path = b""
+        self._last = 0
+        self._run: list[tuple[bool, bytes]] = []
+        self._due = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether a hit too many was seen, and the last one that counts has its context."""
+        return self.seen > self._query.cap and self._last >= self._due
+
+    def add(self, line: bytes) -> None:
+        """Take a line of output."""
+        numbered = _LINE.fullmatch(self._unfinished + line)
+        if numbered is None:
+            self._add_other(line)
+            return
+        self._unfinished = b""
+        path, number, mark, text = numbered.groups()
+        self._add_text(path, int(number), mark == b":", text)
+
+    def end(self, returncode: int | None, stderr: str) -> None:
+        """Take the end of the output.
+
+        Raises:
+            InvalidArgs: ripgrep understood the pattern or the glob differently, or not at all.
+            ExecutionFailed: It broke down.
+        """
+        self._close_run()
+        if self._searched is None:
+            raise _refusal(self._query, returncode, stderr)
+        for note in _FILE_NOTE.finditer(stderr):
+            self.warnings.append(unreadable(self._query.shown(os.fsencode(note[1])), note[2]))
+        if self._searched == 0 and not self.warnings:
+            self.warnings.append(NOTHING_SEARCHED)
+
+    def _add_other(self, line: bytes) -> None:
+        """Take a line without a number: a remark, a part of the statistics, or of a file's name."""
+        if note := _NUL_NOTE.fullmatch(line):
+            self.warnings.append(partly_binary(self._query.shown(note[1])))
+        elif statistics := _SEARCHED.fullmatch(line):
+            self._searched = int(statistics[1])
+        else:
+            self._unfinished += line + b"\n"
+
+    def _add_text(self, path: bytes, number: int, matches: bool, text: bytes) -> None:
+        if path != self._path or number != self._last + 1:
+            self._close_run()
+        self._path, self._last = path, number
+        self._run.append((matches, text))
+        self.seen += matches
+        if matches and self.seen == self._query.cap:
+            self._due = number + AROUND
+
+    def _close_run(self) -> None:
+        path, first = self._query.shown(self._path), self._last - len(self._run) + 1
+        for index, (matches, text) in enumerate(self._run):
+            if matches:
+                around = self._run[max(0, index - AROUND) : index]
+                around += self._run[index + 1 : index + 1 + AROUND]
+                context = tuple(readable(line) for _, line in around)
+                self.hits.append(Hit(path, first + index, readable(text), context))
+        self._run = []
+        self._due = 0
+
+
+def _refusal(query: Query, returncode: int | None, stderr: str) -> WhenceError:
+    """The error for a search that ripgrep did not begin."""
+    said = stderr.strip().removeprefix("rg: ").split("\n\n")[0]
+    if returncode != 2:
+        return ExecutionFailed(
+            f"ripgrep ended with status {returncode}: {said[:500]}",
+            "Search again with a narrower scope.",
+        )
+    if query.glob is not None and said.startswith("error parsing glob"):
+        return bad_glob(query, said.partition("': ")[2])
+    carets = _CARETS.search(said)
+    position = None
+    if carets is not None and query.pattern in carets[1]:
+        position = len(carets[2]) - carets[1].index(query.pattern)
+    return bad_pattern(query, said.rpartition("error: ")[2], position)
