@@ -93,7 +93,7 @@ def test_a_link_swapped_in_after_the_check_is_not_followed(root: Root, tmp_path:
     (tmp_path / "work" / "a.txt").symlink_to(tmp_path / "secret.txt")
 
     with pytest.raises(WhenceError):
-        confined.open("a.txt").read()
+        confined.open("a.txt")
 
 
 def test_a_directory_swapped_for_a_link_after_the_check_is_not_followed(
@@ -162,7 +162,8 @@ def test_an_admitted_place_outside_can_be_used_and_nothing_beside_it(
     outside = os.fspath(tmp_path / "secret.txt")
     confined = WorkspaceFiles(root, {outside: Place(outside, outside, outside, inside=False)})
 
-    assert confined.open(outside).read() == b"secret"
+    with confined.open(outside) as file:
+        assert file.read() == b"secret"
     with pytest.raises(PermissionDenied):
         confined.open(os.fspath(tmp_path / "other.txt"))
 
@@ -223,7 +224,8 @@ def test_whatever_the_path_a_read_gives_only_what_is_inside(
         (base / "work" / "loop").symlink_to("loop")
     root = Root(base / "work")
     try:
-        content = files(root).open("/".join(parts)).read()
+        with files(root).open("/".join(parts)) as file:
+            content = file.read()
     except (InvalidArgs, NotFound, PermissionDenied):
         content = b"inside"
     finally:

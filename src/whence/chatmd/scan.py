@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from whence.chatmd.grammar import ELEMENTS
@@ -39,6 +39,7 @@ _ANYTHING = re.compile(rb"(?:\s++|" + _ANY + rb"|[^\sA-Za-z0-9_:<>/-]|/(?!>))*+"
 TAG_END = re.compile(rb"\s*+>")
 SPACE = re.compile(rb"\s*+")
 _ASSIGNED = re.compile(rb"(" + _NAME + rb")\s*+=\s*+([\"'])")
+_RAW = re.compile(rb"(?<![A-Za-z0-9_])RAW\|")
 _FOREIGN = re.compile(rb"<([A-Za-z_][\w:.-]*+)")
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]{1,7})|#x([0-9A-Fa-f]{1,6}));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -79,16 +80,27 @@ class Assigned(NamedTuple):
     end: int
 
 
+MOST_ATTRIBUTES = 1000
+"""How many attributes of one tag count."""
+
+
 def attributes(source: bytes, start: int, end: int) -> Iterator[Assigned]:
-    """The attributes between the name of a tag and its end."""
-    for found in _ATTRIBUTE.finditer(source, start, end):
-        name, quoted, bare = found.groups()
-        value: str | None = None
-        if quoted is not None:
-            value = unescape(to_text(quoted[1:-1]))
-        elif bare is not None:
-            value = to_text(bare)
-        yield Assigned(name.decode(), value, *found.span())
+    """The attributes between the name of a tag and its end, up to a sane number."""
+    for found in islice(_ATTRIBUTE.finditer(source, start, end), MOST_ATTRIBUTES):
+        name, quoted, bare = found.groups(b"")
+        yield Assigned(name.decode(), _value(quoted, bare), *found.span())
+
+
+def values(source: bytes, start: int, end: int) -> list[tuple[str, str | None]]:
+    """Names and values of the same attributes, where nobody asks for their places."""
+    found = _ATTRIBUTE.findall(source, start, min(end, start + _MUCH))
+    return [(name.decode(), _value(quoted, bare)) for name, quoted, bare in found[:MOST_ATTRIBUTES]]
+
+
+def _value(quoted: bytes, bare: bytes) -> str | None:
+    if quoted:
+        return unescape(to_text(quoted[1:-1]))
+    return to_text(bare) if bare else None
 
 
 def foreign_tags(source: bytes, start: int, end: int) -> Iterator[tuple[str, int, int]]:
@@ -102,41 +114,68 @@ def at_line_start(source: bytes, at: int) -> bool:
     return at == 0 or source[at - 1] == 10 or (at == 3 and source.startswith(BOM))
 
 
-def after_word(source: bytes, at: int) -> bool:
-    """Whether the character before is one of a word, as in `DRAW|`."""
+def raw_opener(source: bytes, start: int, end: int) -> int:
+    """Where the first RAW block opens, or -1; the end of a word, as in `DRAW|`, opens none."""
+    at = source.find(RAW_OPEN, start, end)
+    while at > start and _after_letter(source, at):
+        found = _RAW.search(source, at + 4, end)
+        at = found.start() if found else -1
+    return at
+
+
+def _after_letter(source: bytes, at: int) -> bool:
     before = source[max(0, at - 4) : at].decode("utf-8", "ignore")[-1:]
     return before.isalnum() or before == "_"
 
 
-@dataclass(frozen=True, slots=True)
-class BadTag:
+class BadTag(NamedTuple):
     """Why a tag is not well formed, and where reading goes on."""
 
     code: str
-    message: str
-    suggestion: str
     at: int
     resume: int
     """Behind the tag, as far as it can be told."""
     failed: int
     """How far reading came; going on from here costs nothing twice."""
+    tag_end: int
+    """Up to here there are attributes."""
     meant: bool
     """An attribute was given a value, so that it is no mere word in angle brackets."""
+    words: dict[str, str]
 
 
 def bad_tag(source: bytes, start: int, name_end: int, limit: int) -> BadTag:
     """What is wrong with a tag that `TAG_REST` refused."""
-    tag = to_text(source[start:name_end])
     odd = _end_of(_FINE, source, name_end, limit)
     if found := _ASSIGNED.match(source, odd, limit):
-        return _unquoted(source, tag, found, limit)
+        return _unquoted(source, found, limit)
     at = _end_of(_ANYTHING, source, odd, limit)
+    if swallowing := _swallowing(source, name_end, odd):
+        return _unquoted(source, swallowing, limit)._replace(failed=at)
     if at > odd and source.startswith((b">", b"/>"), at):
-        return _odd(source, tag, odd, source.index(b">", at) + 1)
+        end = source.index(b">", at) + 1
+        words = {"text": repr(to_text(source[odd : odd + 1]))}
+        return BadTag("malformed-tag", odd, end, end, end, meant=True, words=words)
     if found := _ASSIGNED.match(source, at, limit):
-        return _unquoted(source, tag, found, limit)
+        return _unquoted(source, found, limit)
+    resume = at if at < limit else _line_or_tag_end(source, start, limit)
     meant = source.find(b"=", name_end, at) >= 0
-    return _unended(source, tag, start, at, limit, meant=meant)
+    return BadTag("unclosed-tag", start, resume, at, at, meant, {})
+
+
+def _unquoted(source: bytes, found: re.Match[bytes], limit: int) -> BadTag:
+    words = {"name": found.group(1).decode(), "quote": found.group(2).decode()}
+    resume = _line_or_tag_end(source, found.end(), limit)
+    start = found.start()
+    return BadTag("unclosed-quote", start, resume, found.end(), start, meant=True, words=words)
+
+
+def _swallowing(source: bytes, start: int, end: int) -> re.Match[bytes] | None:
+    """The first value that holds a whole tag: its quote was probably meant to end before."""
+    for found in islice(_ATTRIBUTE.finditer(source, start, end), MOST_ATTRIBUTES):
+        if found.group(2) and MARK.search(source, *found.span(2)):
+            return _ASSIGNED.match(source, found.start())
+    return None
 
 
 def _end_of(pattern: re.Pattern[bytes], source: bytes, at: int, limit: int) -> int:
@@ -149,40 +188,3 @@ def _line_or_tag_end(source: bytes, at: int, limit: int) -> int:
     line = limit if line < 0 else line
     end = source.find(b">", at, line)
     return line if end < 0 else end + 1
-
-
-def _unended(source: bytes, tag: str, start: int, at: int, limit: int, *, meant: bool) -> BadTag:
-    return BadTag(
-        "unclosed-tag",
-        f"The tag {tag} has no end.",
-        "End it with `>` or `/>`.",
-        start,
-        min(at, _line_or_tag_end(source, start, limit)),
-        at,
-        meant,
-    )
-
-
-def _odd(source: bytes, tag: str, odd: int, end: int) -> BadTag:
-    return BadTag(
-        "malformed-tag",
-        f"{to_text(source[odd : odd + 1])!r} has no place in the tag {tag}.",
-        'Write attributes as name="value", separated by spaces; look for a quote too many.',
-        odd,
-        end,
-        end,
-        True,
-    )
-
-
-def _unquoted(source: bytes, tag: str, found: re.Match[bytes], limit: int) -> BadTag:
-    name, quote = found.group(1).decode(), found.group(2).decode()
-    return BadTag(
-        "unclosed-quote",
-        f"The value of {name} in {tag} is never closed (expected {quote}).",
-        f"Close it with {quote}; write {quote} inside a value as an entity, a last \\ as &#92;.",
-        found.start(),
-        _line_or_tag_end(source, found.end(), limit),
-        found.end(),
-        True,
-    )

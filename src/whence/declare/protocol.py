@@ -68,10 +68,10 @@ def load_tools(text: str, *, source: str) -> list[Tool]:
     blocks = _blocks(text.removeprefix("\ufeff"))
     definitions = [found for block in blocks for found in _definitions(block, source)]
     first_lines: dict[str, int] = {}
-    for definition in definitions:
-        first = first_lines.setdefault(definition.name, definition.line())
-        if first != definition.line():
-            raise _conflict(source, definition.name, first, definition.line())
+    for each in definitions:
+        if each.name in first_lines:
+            raise _conflict(source, each.name, first_lines[each.name], each.line())
+        first_lines[each.name] = each.line()
     return [_tool(definition) for definition in definitions]
 
 
@@ -248,7 +248,7 @@ def _read(block: _Block, source: str) -> list[_Document]:
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
         raise ParseError(
             f"{source}:{line}: {problem}",
-            "Correct the YAML there; quote what holds `: ` or ` #`, and shorthand of several lines.",
+            "Correct the YAML; quote what holds `: ` or ` #`, and shorthand of several lines.",
             details={"source": source, "line": line},
         ) from None
 
@@ -263,7 +263,7 @@ def _parsed(text: str, first_line: int, source: str) -> list[_Document]:
     return documents
 
 
-_QUOTED = re.compile(r"""\"(?:[^"\\]|\\.)*\"|'(?:[^']|'')*'""")
+_QUOTED = re.compile(r"""\"(?:[^"\\]|\\.)*+\"|'(?:[^']|'')*+'""")
 _ENTRY = re.compile(
     r"""(?P<dashes>\ *(?:-\ +)*)
     (?P<key>(?:"[^"]*"\ *|'[^']*'\ *|[^\s"'#\[\]{}|>&*!%@`,?:-][^:#]*):\ +)?

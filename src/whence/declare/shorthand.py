@@ -74,7 +74,7 @@ _KEYWORDS = _HOLDS_SCHEMA | _HOLDS_LIST | _HOLDS_NAMED | _HOLDS_VALUE
 
 _TOKEN = re.compile(
     r"""\s*(?:
-        (?P<quoted>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')
+        (?P<quoted>"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')
       | (?P<mark>\[\s*\]|[|?{}(),:])
       | (?P<word>[^\s|?{}(),:\[\]"']+)
       | (?P<end>$)
@@ -138,7 +138,7 @@ def _compile_mapping(value: Schema, at: Path, *, typed: bool) -> tuple[Schema, b
     if _is_inline_object(value, at):
         return _object_of(*_compile_named(value, at, typed=True)), False
     schema: Schema = {}
-    optional, left_out = False, set[str]()
+    optional, left_out = False, list[str]()
     for key, part in value.items():
         below, keep = (*at, key), typed and key not in _TESTS
         if key == "type":
@@ -150,7 +150,7 @@ def _compile_mapping(value: Schema, at: Path, *, typed: bool) -> tuple[Schema, b
             schema[key] = _compile_list(part, below, typed=keep)
         elif key in _HOLDS_NAMED:
             schema[key], marked = _compile_named(part, below, typed=keep)
-            left_out |= marked if key == "properties" else set()
+            left_out = marked if key == "properties" else left_out
         else:
             schema[key] = part
     if typed and "properties" in schema and not schema.keys() & {"type", "$ref", "$dynamicRef"}:
@@ -164,16 +164,16 @@ def _compile_list(value: object, at: Path, *, typed: bool) -> list[Any]:
     return [_compile(part, (*at, index), typed=typed)[0] for index, part in enumerate(value)]
 
 
-def _compile_named(value: object, at: Path, *, typed: bool) -> tuple[Schema, set[str]]:
+def _compile_named(value: object, at: Path, *, typed: bool) -> tuple[Schema, list[str]]:
     """Schemas by name, and the names of those that carry the mark of an optional one."""
     if not isinstance(value, dict):
         raise _problem(f"{_shown(value)} is not a mapping", "Write one `name: type` per line.", at)
     pairs = {name: _compile(part, (*at, name), typed=typed) for name, part in value.items()}
     schemas = {name: schema for name, (schema, _) in pairs.items()}
-    return schemas, {name for name, (_, optional) in pairs.items() if optional}
+    return schemas, [name for name, (_, optional) in pairs.items() if optional]
 
 
-def _without_required(schema: Schema, names: set[str]) -> Schema:
+def _without_required(schema: Schema, names: list[str]) -> Schema:
     required = schema.get("required")
     if not isinstance(required, list) or not any(name in names for name in required):
         return schema
@@ -244,7 +244,7 @@ def _looks_like_type(value: object) -> bool:
         return False
 
 
-def _object_of(properties: Schema, optional: set[str]) -> Schema:
+def _object_of(properties: Schema, optional: list[str]) -> Schema:
     """The object of an inline form: what is not marked is required."""
     required = [name for name in properties if name not in optional]
     schema: Schema = {"type": "object", "properties": properties}
@@ -341,14 +341,14 @@ class _Parser:
 
     def entries(self) -> Schema:
         properties: Schema = {}
-        optional: set[str] = set()
+        optional: list[str] = []
         while not self.accept("}"):
             name = self.string()
             if name in properties:
                 raise self.unexpected(f"{name!r} stands twice")
             self.expect(":")
             properties[name], marked = self.union()
-            optional |= {name} if marked else set()
+            optional += [name] if marked else []
             if not self.accept(","):
                 self.expect("}")
                 break
@@ -464,18 +464,27 @@ def _children(item: object, at: Path) -> Iterable[tuple[str | int, object]]:
         for key in item:
             if not isinstance(key, str):
                 raise _problem(f"the key {key!r} is not text", f"Quote it: '{key}'.", at)
+            _check_scalar(key, at)
         return item.items()
     if isinstance(item, list | tuple):
         return enumerate(item)
-    if isinstance(item, float) and not math.isfinite(item):
-        raise _problem(f"{item!r} is not a JSON number", "Write a finite number.", at)
-    if item is not None and not isinstance(item, bool | int | float | str):
-        raise _problem(
-            f"{_shown(item)} is a {type(item).__name__}, which JSON does not have",
-            "Quote it, so that it is text.",
-            at,
-        )
+    _check_scalar(item, at)
     return ()
+
+
+def _check_scalar(value: object, at: Path) -> None:
+    if isinstance(value, str):
+        if any("\ud800" <= letter <= "\udfff" for letter in value):
+            hint = "Drop the half of a surrogate pair."
+            raise _problem(f"{_shown(value)} cannot be written as UTF-8", hint, at)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise _problem(f"{value!r} is not a JSON number", "Write a finite number.", at)
+    elif isinstance(value, int) and value.bit_length() > 1024:
+        raise _problem("a number has more than 300 digits", "Write a smaller number.", at)
+    elif value is not None and not isinstance(value, bool | int | float):
+        kind = type(value).__name__
+        hint = "Quote it, so that it is text."
+        raise _problem(f"{_shown(value)} is a {kind}, which JSON does not have", hint, at)
 
 
 @cache
@@ -486,10 +495,7 @@ def _metaschema() -> jsonschema_rs.Draft202012Validator:
 
 
 def _check_against_metaschema(schema: Schema) -> None:
-    try:
-        error = next(iter(_metaschema().iter_errors(schema)), None)
-    except ValueError as problem:
-        raise _problem(f"not JSON: {problem}", "Write plain JSON values.", ()) from None
+    error = next(iter(_metaschema().iter_errors(schema)), None)
     if error is not None:
         raise _problem(
             _shortened(error.message),

@@ -41,6 +41,8 @@ def os_error(error: OSError, path: str) -> WhenceError:
         return PermissionDenied(
             f"{path!r}: {text}", "The system refuses this; choose another path or ask for access."
         )
+    if number == errno.ENXIO:
+        return InvalidArgs(f"{path!r} is a FIFO or a device", "Choose a regular file.")
     if number in (errno.ELOOP, errno.EXDEV, errno.ENAMETOOLONG):
         return InvalidArgs(f"{path!r}: {text}", "Name the file directly, not through a link.")
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

@@ -8,8 +8,7 @@ ends where its fence says it does. What YAML cannot carry (half of a surrogate p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from whence.errors import InvalidArgs
@@ -24,7 +23,6 @@ _TOO_DEEP = '"[left out: nested deeper than 64 levels]"'
 _ONE_LINE = frozenset({"type", "tool", "call_id"})
 _FLOW_WIDTH = 100
 _KEY_WIDTH = 1000  # YAML readers give up on a simple key of more than 1024 characters
-_HUGE = 10**4000  # Python refuses to print or parse longer decimals
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./+@-]*").fullmatch
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -38,13 +36,17 @@ _NOT_LITERAL = re.compile(f"```|[^\t\n{_RAW}]").search
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def emit(fields: Mapping[str, Any], comments: Sequence[Comment] = ()) -> str:
-    """The lines of one mapping, each comment above the key that it is about."""
+def emit(
+    fields: Mapping[str, Any], comments: Sequence[Comment] = (), *, kind: str | None = None
+) -> str:
+    """The lines of one mapping, each comment above the key that it is about; `type` comes first."""
     out: list[str] = []
     notes: Notes | None = None
     if comments:
         whole, notes = _arranged(comments, fields)
         out.extend(f"{line}\n" for line in comment_lines(whole))
+    if kind is not None:
+        out.append(f"type: {scalar(kind)}\n")
     _mapping(out, fields, 0, notes)
     return "".join(out)
 
@@ -92,32 +94,43 @@ def _number(value: float) -> str:
 
 
 def _integer(value: int) -> str:
-    return str(value) if -_HUGE < value < _HUGE else hex(value)
+    try:
+        return str(value)
+    except ValueError:  # Python neither prints nor parses very long decimals
+        return hex(value)
+
+
+_ATOMS: dict[type, Callable[[Any], str]] = {
+    str: scalar,
+    int: _integer,
+    bool: lambda value: "true" if value else "false",
+    float: _number,
+    type(None): lambda _: "null",
+}
 
 
 def _atom(value: object) -> str | None:
     """The one-line text of a scalar; None for a container."""
-    if isinstance(value, str):
-        return scalar(str(value))
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return _integer(int(value))
-    if isinstance(value, float):
-        return _number(float(value))
+    write = _ATOMS.get(type(value))
+    if write is not None:
+        return write(value)
+    for base in (str, int, float):
+        if isinstance(value, base):
+            return _ATOMS[base](base(value))
     return None
 
 
-def _key(key: str) -> str:
-    if len(key) <= 64:
-        return _short_key(key)
+_NAMES: dict[str, str] = {}
+"""Keys as they are written: the same few come again and again."""
+
+
+def _name(key: str, pad: str) -> str:
     text = scalar(key)
-    return text if len(text) <= _KEY_WIDTH else f"? {text}\n"
-
-
-_short_key = lru_cache(maxsize=2048)(scalar)
+    if len(text) > _KEY_WIDTH:
+        return f"? {text}\n{pad}"
+    if len(key) <= 64 and len(_NAMES) < 2048:
+        _NAMES[key] = text
+    return text
 
 
 def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Notes | None) -> None:
@@ -127,32 +140,37 @@ def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Note
         if notes and key in notes:
             texts, below = notes[key]
             out.extend(f"{pad}{line}\n" for line in comment_lines(texts))
-        name = _key(key)
-        lead = f"{pad}{name}:" if name[-1] != "\n" else f"{pad}{name}{pad}:"
-        if type(value) is str:
-            one_line = "\n" not in value or (indent == 0 and key in _ONE_LINE)
-            text = scalar(value) if one_line else _literal(value, indent)
-            out.append(f"{lead} {text}\n")
+        name = _NAMES.get(key) or _name(key, pad)
+        kind = type(value)
+        if kind is str and ("\n" not in value or (indent == 0 and key in _ONE_LINE)):
+            out.append(f"{pad}{name}: {scalar(value)}\n")
+        elif kind is int:
+            out.append(f"{pad}{name}: {_integer(value)}\n")
         else:
-            _node(out, lead, value, indent, below)
+            _node(out, f"{pad}{name}:", value, indent, below)
 
 
 def _node(out: list[str], lead: str, value: Any, indent: int, notes: Notes | None) -> None:
     """One value after its key or dash."""
-    if type(value) is str and "\n" in value:
+    kind = type(value)
+    if kind is str and "\n" in value:
         out.append(f"{lead} {_literal(value, indent)}\n")
-    elif (text := _atom(value)) is not None:
-        out.append(f"{lead} {text}\n")
+    elif kind in _ATOMS:
+        out.append(f"{lead} {_ATOMS[kind](value)}\n")
     elif indent >= 2 * MAX_DEPTH:
         out.append(f"{lead} {_TOO_DEEP}\n")
-    elif isinstance(value, Mapping):
+    elif kind is list:
+        _sequence(out, lead, value, indent, notes)
+    elif kind is dict or isinstance(value, Mapping):
         out.append(f"{lead}\n" if value else f"{lead} {{}}\n")
         _mapping(out, value, indent + 2, notes)
-    elif isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+    elif (text := _atom(value)) is not None:
+        out.append(f"{lead} {text}\n")
+    elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         _sequence(out, lead, value, indent, notes)
     else:
         raise InvalidArgs(
-            f"a value of type {type(value).__name__} cannot be written to the journal: {value!r:.80}",
+            f"a {kind.__name__} cannot be written to the journal: {value!r:.80}",
             "Pass JSON values only: strings, numbers, booleans, null, lists and objects.",
         )
 
@@ -178,10 +196,13 @@ def _sequence(
 
 def _flow(items: Sequence[Any], *, anyhow: bool) -> str | None:
     """Scalars as `[a, b]`; at column 0 whatever its width, since queries read such lines."""
-    texts = [_atom(item) for item in items]
-    if None in texts:
-        return None
-    flow = f"[{', '.join(text for text in texts if text is not None)}]"
+    texts: list[str] = []
+    for item in items:
+        text = _atom(item)
+        if text is None:
+            return None
+        texts.append(text)
+    flow = f"[{', '.join(texts)}]"
     return flow if anyhow or len(flow) <= _FLOW_WIDTH else None
 
 

@@ -30,7 +30,7 @@ _ORDINARY_VALUE = re.compile(
     r"|bytes|object|required|optional|any|\[REDACTED.*|\$.*|\*+|\.+|[a-z_]+(?:\.[a-z_]+)+",
     re.IGNORECASE,
 ).fullmatch
-_UNBROKEN = re.compile(r"[A-Za-z0-9]+")
+_UNBROKEN = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,7 @@ def _shape(kind: str, hint: str, pattern: str) -> _Rule:
 
 def _framed(kind: str, hint: str, pattern: str) -> _Rule:
     """A secret between two groups that stay."""
-    return _Rule(
-        hint, re2.compile(pattern), lambda match: f"{match[1]}[REDACTED {kind}]{match[3]}"
-    )
+    return _Rule(hint, re2.compile(pattern), lambda match: f"{match[1]}[REDACTED {kind}]{match[3]}")
 
 
 def _assigned(match: Any) -> str:
@@ -176,5 +174,4 @@ def _automaton(hints: Sequence[str]) -> re2.Set:
 
 def _fragment(value: str) -> str:
     """A pattern for the part of a secret that no way of writing it can break up."""
-    longest = max(_UNBROKEN.findall(value), key=len, default="")
-    return str(re2.escape(longest if len(longest) >= 4 else value))
+    return str(re2.escape(max(_UNBROKEN.findall(value), key=len, default=value)))

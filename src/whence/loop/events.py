@@ -9,22 +9,24 @@ import msgspec
 
 from whence.gate.gate import Request
 from whence.shapes.approval import Answer
-from whence.shapes.call import Comment, Fault, Outcome
+from whence.shapes.call import Call, Comment, Fault, Outcome
 from whence.shapes.event import Event
 
 _SHORT = 200
 _ABRIDGED = {"chars", "sha256", "head"}
 
 
-def tool_call(request: Request, why_key: str, inline: int, parent: str | None) -> Event:
+def tool_call(request: Request, why_key: str, inline: int, call: Call) -> Event:
     """A call as it was made, reason included. A long argument is named by its hash and length."""
     args = {name: _abridged(value, inline) for name, value in request.arguments.items()}
     args[why_key] = request.why or None
     fields: dict[str, Any] = {"tool": request.tool}
     if request.requested_as is not None:
         fields["requested_as"] = request.requested_as
-    if parent is not None:
-        fields["parent"] = parent
+    if call.id is not None:
+        fields["call_id"] = call.id
+    if call.parent is not None:
+        fields["parent"] = call.parent
     fields["args"] = args
     if request.unparsed is not None:
         fields["unparsed"] = _abridged(request.unparsed, inline)

@@ -18,7 +18,7 @@ from whence.gate.gate import Admitted, Asking, Refused, admit, approve
 from whence.gate.permission import parse_rule
 from whence.gate.quota import Usage
 from whence.journal.artifacts import write_artifact
-from whence.journal.redact import redact_text
+from whence.journal.redact import Redactor
 from whence.journal.write import Journal
 from whence.loop import events
 from whence.shapes.approval import Answer, Approver, Question
@@ -41,6 +41,7 @@ class Room:
     journal: Journal
     usage: Usage
     processes: ProcessRunner
+    redactor: Redactor
     approver: Approver | None = None
     turn_chars: int = 0
     """Output that this turn's calls have shown the model."""
@@ -71,11 +72,11 @@ def _record_call(call: Call, admission: Admitted | Asking | Refused, room: Room)
     request = admission.request
     mounted = room.toolbox.find(call.tool)
     why_key = mounted.why_key if mounted else "why"
-    event = events.tool_call(request, why_key, inline, call.parent)
-    call_id = room.journal.append_call(event, call.id)
+    event = events.tool_call(request, why_key, inline, call)
+    call_id = room.journal.append_call(event)
     if events.is_abridged(event):
-        whole = redact_text(_encode(request.arguments).decode())
-        write_artifact(room.journal.directory, request.tool, f"{call_id}.args.json", whole.encode())
+        whole = _encode(room.redactor.redact(request.arguments))
+        write_artifact(room.journal.directory, request.tool, f"{call_id}.args.json", whole)
     return call_id
 
 
@@ -163,7 +164,7 @@ def _limited(outcome: Outcome, room: Room, ended: Ended) -> Outcome:
 
 def _keep(room: Room, outcome: Outcome, ending: str, text: str) -> str | None:
     """Write an artifact; its path as file tools take it. A full disk is no fault."""
-    data = redact_text(text).encode(errors="replace")
+    data = room.redactor.redact(text).encode(errors="replace")
     try:
         relative = write_artifact(
             room.journal.directory, outcome.tool, f"{outcome.call_id}.{ending}", data

@@ -18,6 +18,7 @@ from whence.execute.containment import Root
 from whence.execute.process import Processes
 from whence.gate.quota import Usage
 from whence.journal.read import last_entries
+from whence.journal.redact import Redactor
 from whence.journal.write import Journal
 from whence.loop.perform import Room, perform
 from whence.loop.settings import load_policy
@@ -74,7 +75,7 @@ class Session:
             durable=durable,
         )
         usage = _usage_so_far(journal)
-        self._room = Room(root, toolbox, policy, journal, usage, Processes(), approver)
+        self._room = Room(root, toolbox, policy, journal, usage, Processes(), Redactor(), approver)
 
     @property
     def id(self) -> str:

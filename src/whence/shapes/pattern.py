@@ -48,6 +48,8 @@ def _class(body: str, at: int) -> tuple[int, str]:
     inner = body[at + 1 : end]
     negated = inner[0] in "!^"
     inner = inner[1:] if negated else inner
+    if not inner or any(m == "-" and a > b for a, m, b in zip(inner, inner[1:], inner[2:])):  # noqa: B905
+        return 1, r"\["
     safe = inner.replace("\\", r"\\").replace("[", r"\[").replace("^", r"\^")
     return end - at + 1, f"[{'^/' if negated else ''}{safe}]"
 

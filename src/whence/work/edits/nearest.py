@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from rapidfuzz import fuzz, process
 
@@ -34,31 +34,31 @@ class Region:
     """0 to 100."""
 
 
-def nearest(lines: Sequence[str], wanted: Sequence[str], expected: int) -> Region | None:
+Around: TypeAlias = Callable[[str, int, int], Iterable[int]]
+"""Where a line occurs: the line, a place, and how many occurrences on each side of it."""
+
+
+def nearest(
+    lines: Sequence[str], wanted: Sequence[str], expected: int, around: Around
+) -> Region | None:
     """The region most like `wanted`, close to `expected` if several are; None: nothing is.
 
-    The cost is one pass over the lines and a bounded number of comparisons.
+    The number of comparisons is bounded, whatever the size of the file.
     """
     sample = wanted[:_LINES]
-    starts = _starts_by_equal_lines(lines, sample, expected)
+    starts = _starts_by_equal_lines(sample, expected, around)
     starts = starts or _starts_by_similar_lines(lines, sample, expected)
     regions = [_region(lines, wanted, start) for start in starts]
     regions.sort(key=lambda region: (-region.score, abs(region.start - expected)))
     return regions[0] if regions else None
 
 
-def _starts_by_equal_lines(lines: Sequence[str], sample: Sequence[str], expected: int) -> list[int]:
+def _starts_by_equal_lines(sample: Sequence[str], expected: int, around: Around) -> list[int]:
     """Every equal line votes for the place where the first of the sample would then stand."""
-    where: dict[str, list[int]] = {line: [] for line in sample if line.strip()}
-    for at, line in enumerate(lines):
-        if line in where:
-            where[line].append(at)
     votes: Counter[int] = Counter()
     for offset, line in enumerate(sample):
-        found = where.get(line, [])
-        middle = bisect_left(found, expected + offset)
-        close = found[max(0, middle - _OCCURRENCES) : middle + _OCCURRENCES]
-        votes.update([at - offset for at in close])
+        if line and not line.isspace():
+            votes.update([at - offset for at in around(line, expected + offset, _OCCURRENCES)])
     ranked = sorted(votes, key=lambda start: (-votes[start], abs(start - expected)))
     return ranked[:_REGIONS]
 

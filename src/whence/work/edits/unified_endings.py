@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from whence.work.edits.unified_place import FileLines
 from whence.work.edits.unified_shapes import Hunk
+
+_RUNS = re.compile(r"( *)([-+]*)")
+"""Context, then a change; either may be missing."""
 
 
 def edited(file: FileLines, hunks: Sequence[Hunk], places: Sequence[int]) -> str:
@@ -15,13 +19,12 @@ def edited(file: FileLines, hunks: Sequence[Hunk], places: Sequence[int]) -> str
     result: list[str] = []
     done, terminated = 0, file.terminated
     for hunk, place in zip(hunks, places, strict=True):
-        lead, tail = hunk.context
-        end = place + len(hunk.old)
+        lead, tail = hunk.lead, hunk.tail
         exact = _knows_endings(file, hunk, place)
         new = hunk.new if exact else _adapted(lines, hunk, place)
         result += lines[done : place + lead]
         result += new[lead : len(new) - tail]
-        done = end - tail
+        done = place + len(hunk.old) - tail
         if done == len(lines):
             terminated = _terminated(hunk, exact=exact, before=terminated)
             last_cr = _cr(new[-1]) if new and not (exact or hunk.new_unterminated) else ""
@@ -33,7 +36,8 @@ def edited(file: FileLines, hunks: Sequence[Hunk], places: Sequence[int]) -> str
 
 def joined(lines: Sequence[str], *, terminated: bool) -> str:
     """Lines without LF as text."""
-    return "\n".join(lines) + ("\n" if terminated and lines else "")
+    # An empty last line makes the LF without a second copy of the whole text.
+    return "\n".join([*lines, ""] if terminated and lines else lines)
 
 
 def _ending_not_written(file: FileLines) -> str:
@@ -69,38 +73,31 @@ def _terminated(hunk: Hunk, *, exact: bool, before: bool) -> bool:
 
 
 def _last_change_adds(hunk: Hunk) -> bool:
-    for line in reversed(hunk.body):
-        if line[0] == "+":
-            return True
-        if line[0] == " ":
-            break
-    return False
+    last_change = hunk.signs[len(hunk.signs.rstrip("-+")) :]
+    return "+" in last_change
 
 
 def _adapted(lines: Sequence[str], hunk: Hunk, place: int) -> list[str]:
     """The new lines of the hunk: context as in the file, added ones ending like neighbours."""
     new: list[str] = []
-    removed: list[str] = []
-    added: list[str] = []
-    at = place
-    for line in (*hunk.body, " "):
-        if line[0] == "-":
-            removed.append(line[1:])
-        elif line[0] == "+":
-            added.append(line[1:])
-        else:
-            new += _ended(lines, at, removed, added)
-            at += len(removed)
-            new += lines[at : at + 1]
-            at += 1
-            removed, added = [], []
-    new = new[: len(hunk.new)]
+    at_old = at_new = 0
+    for run in _RUNS.finditer(hunk.signs):
+        at = place + at_old
+        kept = len(run[1])
+        removed = hunk.old[at_old + kept : at_old + kept + run[2].count("-")]
+        added = hunk.new[at_new + kept : at_new + kept + run[2].count("+")]
+        new += lines[at : at + kept]
+        new += _ended(lines, at + kept, removed, added)
+        at_old += kept + len(removed)
+        at_new += kept + len(added)
     if hunk.new_unterminated:
         new[-1] = hunk.new[-1]
     return new
 
 
-def _ended(lines: Sequence[str], at: int, removed: list[str], added: list[str]) -> list[str]:
+def _ended(
+    lines: Sequence[str], at: int, removed: Sequence[str], added: Sequence[str]
+) -> list[str]:
     """Added lines with the endings of the lines that they replace, or else follow."""
     ended = []
     for index, line in enumerate(added):

@@ -104,17 +104,15 @@ def _equal_blocks(old: Sequence[str], new: Sequence[str]) -> list[_Block]:
         tail = _common(old[low:high][::-1], new[new_low:new_high][::-1])
         high, new_high = high - tail, new_high - tail
         found.append((high, new_high, tail))
-        if low == high or new_low == new_high:
-            continue
         here, there = old[low:high], new[new_low:new_high]
-        anchors = _unique_in_order(here, there) if depth < _DEPTH else []
+        anchors = _anchors(here, there) if depth < _DEPTH else []
         if anchors:
-            edges = [(0, 0), *anchors, (high - low, new_high - new_low)]
+            edges = [(0, 0), *anchors, (len(here), len(there))]
             waiting += [
                 (low + a, low + b, new_low + c, new_low + d, depth + 1)
                 for (a, c), (b, d) in pairwise(edges)
             ]
-        elif len(here) * len(there) <= _SMALL:
+        elif 0 < len(here) * len(there) <= _SMALL:
             blocks = SequenceMatcher(None, here, there, autojunk=False).get_matching_blocks()
             found += [(low + a, new_low + b, size) for a, b, size in blocks]
     return sorted(block for block in found if block[2])
@@ -128,24 +126,36 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return min(len(one), len(other))
 
 
-def _unique_in_order(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The longest rising sequence of lines that occur once on each side."""
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Where runs of lines begin that occur once on each side, in the order of both."""
     counts, new_counts = Counter(old), Counter(new)
     where = {line: at for at, line in enumerate(new) if new_counts[line] == 1}
     pairs = [
         (at, where[line]) for at, line in enumerate(old) if counts[line] == 1 and line in where
     ]
-    tops: list[int] = []
-    piles: list[tuple[int, int]] = []
-    before: list[int] = []
+    before, anchors = (-1, -1), []
+    for at, target in _rising(pairs):
+        if (at - 1, target - 1) != before:
+            anchors.append((at, target))
+        before = at, target
+    return anchors
+
+
+def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence whose second numbers rise, as the first ones do."""
+    lowest: list[int] = []
+    """For each length, the lowest number that ends a subsequence of it."""
+    ends: list[int] = []
+    """The indices of those numbers."""
+    links: list[int] = []
     for index, (_, target) in enumerate(pairs):
-        pile = bisect_left(tops, target)
-        before.append(piles[pile - 1][1] if pile else -1)
-        tops[pile : pile + 1] = [target]
-        piles[pile : pile + 1] = [(target, index)]
+        length = bisect_left(lowest, target)
+        links.append(ends[length - 1] if length else -1)
+        lowest[length : length + 1] = [target]
+        ends[length : length + 1] = [index]
     chain = []
-    index = piles[-1][1] if piles else -1
+    index = ends[-1] if ends else -1
     while index >= 0:
         chain.append(pairs[index])
-        index = before[index]
+        index = links[index]
     return chain[::-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
 
 from whence.errors import InvalidArgs
 from whence.work.edits.unified_headers import NOWHERE, Headers, read_headers
@@ -12,7 +12,7 @@ from whence.work.edits.unified_shapes import Hunk, Patch
 from whence.work.edits.unified_text import HOW_TO, RANGES, DiffText
 
 _BROKEN_RANGES = re.compile(r"@@@|@@\s*[-+]\s*[0-9]")
-_BODY = frozenset({" ", "+", "-", "\\", "", "\r"})
+_SIGNS = frozenset({" ", "+", "-", "\\", "", "\r"})
 
 
 def parse(diff: str) -> Patch:
@@ -28,21 +28,15 @@ def parse(diff: str) -> Patch:
     headers, at = read_headers(text)
     hunks: list[Hunk] = []
     warnings: list[str] = []
-    goes_on = at < len(text.lines)
-    while goes_on:
+    while at < len(text.lines):
         start = _start(text, at)
-        end = _counted_end(text, start)
-        counted = end is not None
-        end = end or _visible_end(text, at + 1)
-        hunks.append(_hunk(text, start, len(hunks) + 1, text.lines[at + 1 : end]))
+        body, at = _body(text, start)
+        hunks.append(_hunk(text, start, len(hunks) + 1, body))
         warnings += _count_warnings(start, hunks[-1])
-        at = text.after_blank(end)
-        goes_on = _goes_on(text, at, prose_may_follow=counted and at > end)
     return _patch(text, headers, tuple(hunks), tuple(warnings))
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(NamedTuple):
     """An `@@` line, read."""
 
     at: int
@@ -50,6 +44,15 @@ class _Start:
     old_count: int = 0
     new: int | None = None
     new_count: int = 0
+
+
+class _Body(NamedTuple):
+    """The lines of a hunk, each with its sign; which sides end the file without an LF."""
+
+    lines: Sequence[str]
+    signs: str
+    old_ends: bool = False
+    new_ends: bool = False
 
 
 def _start(text: DiffText, at: int) -> _Start:
@@ -63,22 +66,47 @@ def _start(text: DiffText, at: int) -> _Start:
     return _Start(at)
 
 
+def _body(text: DiffText, start: _Start) -> tuple[_Body, int]:
+    """The body of a hunk, and where the next hunk begins."""
+    first, next_at = start.at + 1, text.next_hunk(start.at + 1)
+    signs = "".join(text.signs[first:next_at])
+    if _is_complete(start, signs, next_at - first):
+        return _Body(text.lines[first:next_at], signs), next_at
+    end = _counted_end(text, start)
+    counted = end is not None
+    end = end or _visible_end(text, first)
+    rest = text.after_blank(end)
+    goes_on = _goes_on(text, rest, prose_may_follow=counted and rest > end)
+    return _tidied(text, first, end), rest if goes_on else len(text.lines)
+
+
+def _is_complete(start: _Start, signs: str, lines: int) -> bool:
+    """Whether everything up to the next hunk is as the counts say, with nothing special in it."""
+    kept, removed, added = signs.count(" "), signs.count("-"), signs.count("+")
+    return (
+        kept + removed + added == lines
+        and kept + removed == start.old_count
+        and kept + added == start.new_count
+        and start.old is not None
+    )
+
+
 def _counted_end(text: DiffText, start: _Start) -> int | None:
     """Where the hunk ends if its counts are right; None: they are not, or it has none."""
     if start.old is None:
         return None
-    lines, at, total = text.lines, start.at + 1, len(text.lines)
+    signs, at, total = text.signs, start.at + 1, len(text.lines)
     old, new = start.old_count, start.new_count
     while (old > 0 or new > 0) and at < total:
-        sign = lines[at][:1]
-        if sign not in _BODY:
+        sign = signs[at]
+        if sign not in _SIGNS:
             return None
         old -= sign not in {"+", "\\"}
         new -= sign not in {"-", "\\"}
         at += 1
     if old or new:
         return None
-    if at < total and lines[at][:1] == "\\":
+    if at < total and signs[at] == "\\":
         at += 1
     return at if text.is_boundary(text.after_blank(at)) else None
 
@@ -87,7 +115,7 @@ def _visible_end(text: DiffText, first: int) -> int:
     """Where the hunk ends as far as its lines show, empty lines at its end left out."""
     end = first
     while not text.is_end(end):
-        if text.lines[end][:1] not in _BODY:
+        if text.signs[end] not in _SIGNS:
             text.refuse(end, "stands inside a hunk and begins with none of space, + and -")
         end += 1
     while end > first and text.lines[end - 1] in {"", "\r"}:
@@ -111,34 +139,13 @@ def _goes_on(text: DiffText, at: int, *, prose_may_follow: bool) -> bool:
     return False
 
 
-def _hunk(text: DiffText, start: _Start, number: int, lines: Sequence[str]) -> Hunk:
-    body, old_ends, new_ends = _body(text, start.at + 1, lines)
-    old = tuple([line[1:] for line in body if line[0] != "+"])
-    new = tuple([line[1:] for line in body if line[0] != "-"])
-    if old == new and old_ends == new_ends:
-        text.refuse(start.at, f"begins hunk {number}, which changes nothing")
-    return Hunk(
-        number,
-        start.at + 1,
-        tuple(body),
-        old,
-        new,
-        _keys(old, unterminated=old_ends),
-        _keys(new, unterminated=new_ends),
-        _lines_before(start.old, start.old_count, len(old)),
-        _lines_before(start.new, start.new_count, len(new)),
-        old_ends,
-        new_ends,
-    )
-
-
-def _body(text: DiffText, first: int, lines: Sequence[str]) -> tuple[list[str], bool, bool]:
-    """The lines without their "no newline" markers, and which sides had one."""
+def _tidied(text: DiffText, first: int, end: int) -> _Body:
+    """The lines with a sign each, and without their "no newline" markers."""
     body: list[str] = []
     ended: set[str] = set()
-    for at, line in enumerate(lines, first):
-        sign = line[:1]
-        if sign == "\\":
+    for at in range(first, end):
+        line = text.lines[at]
+        if line[:1] == "\\":
             if not body:
                 text.refuse(at, "follows no line whose ending it could be about")
             if line.endswith("\r"):
@@ -148,12 +155,32 @@ def _body(text: DiffText, first: int, lines: Sequence[str]) -> tuple[list[str], 
         elif ended and ended & _sides(line):
             text.refuse(at, "follows the line that is said to end the file")
         else:
-            body.append(line if sign in {" ", "-", "+"} else " " + line)
-    return body, "-" in ended, "+" in ended
+            body.append(" " + line if line in {"", "\r"} else line)
+    return _Body(body, "".join([line[0] for line in body]), "-" in ended, "+" in ended)
 
 
 def _sides(line: str) -> set[str]:
     return {line[0]} if line[:1] in {"-", "+"} else {"-", "+"}
+
+
+def _hunk(text: DiffText, start: _Start, number: int, body: _Body) -> Hunk:
+    old = tuple([line[1:] for line in body.lines if line[0] != "+"])
+    new = tuple([line[1:] for line in body.lines if line[0] != "-"])
+    if old == new and body.old_ends == body.new_ends:
+        text.refuse(start.at, f"begins hunk {number}, which changes nothing")
+    return Hunk(
+        number,
+        start.at + 1,
+        body.signs,
+        old,
+        new,
+        _keys(old, unterminated=body.old_ends) if text.has_cr else old,
+        _keys(new, unterminated=body.new_ends) if text.has_cr else new,
+        _lines_before(start.old, start.old_count, len(old)),
+        _lines_before(start.new, start.new_count, len(new)),
+        body.old_ends,
+        body.new_ends,
+    )
 
 
 def _keys(lines: tuple[str, ...], *, unterminated: bool) -> tuple[str, ...]:
@@ -210,6 +237,6 @@ def _check_sides(text: DiffText, hunk: Hunk, *, creates: bool, deletes: bool) ->
         text.refuse(at, "begins a hunk that has neither context nor a usable position")
 
 
-def _refuse_empty(text: DiffText, headers: Headers) -> None:
+def _refuse_empty(text: DiffText, headers: Headers) -> NoReturn:
     what = "only renames or copies a file" if headers.moved else "has no @@ line and no changes"
     raise InvalidArgs(f"the diff {text.diff[:80]!r} {what}", HOW_TO)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Literal
 
 from whence.work.edits.unified_shapes import Hunk
@@ -85,31 +86,46 @@ class Search:
             at = text.find(needle, at + 1)
         return found
 
+    def around(self, key: str, place: int, limit: int) -> list[int]:
+        """The occurrences of one line of the patch that are closest to a place, on each side."""
+        text, code = self._encoded or self._encode(), self._codes[key]
+        found: list[int] = []
+        below = above = place
+        while len(found) < limit and (below := text.find(code, below)) >= 0:
+            found.append(below)
+            below += 1
+        limit += len(found)
+        while len(found) < limit and (above := text.rfind(code, 0, max(above, 0))) >= 0:
+            found.append(above)
+        return found
+
     def _encode(self) -> str:
-        codes = self._codes
-        for hunk in self._hunks:
-            for key in hunk.old_keys + hunk.new_keys:
-                if key not in codes:
-                    codes[key] = chr(min(len(codes) + 1, sys.maxunicode))
-        code = codes.get
-        self._encoded = "".join([code(key, "\0") for key in self.keys])
+        sides = (side for hunk in self._hunks for side in (hunk.old_keys, hunk.new_keys))
+        distinct = dict.fromkeys(chain.from_iterable(sides))
+        characters = map(chr, chain(range(1, sys.maxunicode), repeat(sys.maxunicode)))
+        self._codes = codes = dict(zip(distinct, characters, strict=False))
+        self._encoded = "".join(map(codes.get, self.keys, repeat("\0")))
         return self._encoded
 
 
-def locate(search: Search, hunks: Sequence[Hunk]) -> list[int] | Misfit:
-    """How many lines come before each hunk, or the first hunk that has no place."""
-    places: list[int] = []
-    cursor = drift = 0
-    for hunk in hunks:
+def locate(search: Search, hunks: Sequence[Hunk], settled: int = 0) -> list[int] | Misfit:
+    """How many lines come before each hunk, or the first hunk that has no place.
+
+    The first `settled` hunks are known to stand where they say.
+    """
+    places = [hunk.old_at or 0 for hunk in hunks[:settled]]
+    cursor = places[-1] + len(hunks[settled - 1].old) - hunks[settled - 1].tail if settled else 0
+    drift = 0
+    for hunk in hunks[settled:]:
         place = _place(search, hunk, cursor, drift)
         if isinstance(place, Misfit):
             return place
-        if _repeats(search.keys, hunk, place, cursor):
+        if "+" in (hunk.signs[0], hunk.signs[-1]) and _repeats(search.keys, hunk, place, cursor):
             return Misfit("already_applied", hunk, place)
         places.append(place)
         if hunk.old_at is not None:
             drift = place - hunk.old_at
-        cursor = place + len(hunk.old) - hunk.context[1]
+        cursor = place + len(hunk.old) - hunk.tail
     return _unchecked(hunks, places) or places
 
 
@@ -135,9 +151,9 @@ def shows_when_applied(hunk: Hunk) -> bool:
 
     They must hold an added line, or the two edges of the gap that a deletion leaves.
     """
-    if any(line[0] == "+" and line[1:].strip() for line in hunk.body):
+    if _says_something(hunk.added):
         return True
-    return all(hunk.context) and _says_something(hunk.new_keys)
+    return hunk.lead > 0 and hunk.tail > 0 and _says_something(hunk.new_keys)
 
 
 def only_place(search: Search, hunk: Hunk) -> int | None:
@@ -200,25 +216,17 @@ def _repeats(keys: tuple[str, ...], hunk: Hunk, place: int, cursor: int) -> bool
     Only at an edge without context: there the old lines fit as well after the change as before.
     """
     end = place + len(hunk.old_keys)
-    below = _edge(reversed(hunk.body))
+    below = _edge(hunk.signs[::-1])
     if below and keys[end : end + below] == hunk.new_keys[-below:]:
         return True
-    above = _edge(hunk.body) if hunk.old else 0
-    return bool(above and place - above >= cursor) and (
-        keys[place - above : place] == hunk.new_keys[:above]
-    )
+    above = _edge(hunk.signs) if hunk.old else 0
+    return 0 < above <= place - cursor and keys[place - above : place] == hunk.new_keys[:above]
 
 
-def _edge(lines: Iterable[str]) -> int:
+def _edge(signs: str) -> int:
     """How many added lines, replacing none, come first."""
-    count = 0
-    for line in lines:
-        if line[0] == "-":
-            return 0
-        if line[0] == " ":
-            break
-        count += 1
-    return count
+    rest = signs.lstrip("+")
+    return 0 if rest.startswith("-") else len(signs) - len(rest)
 
 
 def _unchecked(hunks: Sequence[Hunk], places: Sequence[int]) -> Misfit | None:

@@ -88,7 +88,7 @@ def _stale(search: Search, found: Misfit) -> Conflict:
     done_at = only_place(search, hunk.undone()) if shows_when_applied(hunk) else None
     if done_at is not None:
         return _hunk_already_applied(search, Misfit("already_applied", hunk, done_at))
-    closest = nearest(keys, hunk.old_keys, found.expected)
+    closest = nearest(keys, hunk.old_keys, found.expected, search.around)
     details: dict[str, object] = {
         "reason": "stale",
         "hunk": hunk.number,

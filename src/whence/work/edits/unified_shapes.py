@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+_UNDONE = str.maketrans("-+", "+-")
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(NamedTuple):
     """One change with its context. A line's trailing CR belongs to its ending, as in a file."""
 
     number: int
     """Counted from 1."""
     line: int
     """Where its `@@` stands in the diff, counted from 1."""
-    body: tuple[str, ...]
-    """The lines with their sign: a space, `-` or `+`."""
+    signs: str
+    """The first character of each line: a space, `-` or `+`."""
     old: tuple[str, ...]
     """Context and removed lines, without sign and without LF."""
     new: tuple[str, ...]
@@ -35,32 +37,27 @@ class Hunk:
         return self.old_unterminated or self.new_unterminated
 
     @property
-    def added(self) -> int:
-        """How many lines it adds."""
-        return sum(line[0] == "+" for line in self.body)
+    def lead(self) -> int:
+        """How many context lines it begins with."""
+        return len(self.signs) - len(self.signs.lstrip(" "))
 
     @property
-    def removed(self) -> int:
-        """How many lines it removes."""
-        return sum(line[0] == "-" for line in self.body)
+    def tail(self) -> int:
+        """How many context lines it ends with."""
+        return len(self.signs) - len(self.signs.rstrip(" "))
 
     @property
-    def context(self) -> tuple[int, int]:
-        """How many context lines it begins and ends with."""
-        lead = tail = 0
-        while self.body[lead][0] == " ":
-            lead += 1
-        while self.body[-1 - tail][0] == " ":
-            tail += 1
-        return lead, tail
+    def added(self) -> list[str]:
+        """The lines that it adds."""
+        kept_or_added = self.signs.replace("-", "")
+        return [line for sign, line in zip(kept_or_added, self.new, strict=True) if sign == "+"]
 
     def undone(self) -> Hunk:
         """The hunk that takes this one back."""
-        swapped = {" ": " ", "-": "+", "+": "-"}
         return Hunk(
             self.number,
             self.line,
-            tuple([swapped[line[0]] + line[1:] for line in self.body]),
+            self.signs.translate(_UNDONE),
             self.new,
             self.old,
             self.new_keys,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import NoReturn
 
 from whence.errors import InvalidArgs
@@ -24,7 +25,7 @@ _VERSION = re.compile(r"[0-9]+(\.[0-9]+)+\S*\s*")
 class DiffText:
     """A diff as lines, looked at by number, counted from 0."""
 
-    __slots__ = ("diff", "fence", "ink", "lines")
+    __slots__ = ("_hunks_at", "diff", "fence", "has_cr", "ink", "lines", "signs")
 
     def __init__(self, diff: str) -> None:
         self.diff = diff
@@ -35,6 +36,15 @@ class DiffText:
         while self.ink and not self.lines[self.ink - 1].strip():
             self.ink -= 1
         self.fence: str | None = None
+        self.has_cr = "\r" in diff
+        self.signs = [line[:1] for line in self.lines]
+        """The first character of each line, if it has one."""
+        hunks_at = [at for at, sign in enumerate(self.signs) if sign == "@"]
+        self._hunks_at = [*filter(self._is_hunk, hunks_at), len(self.lines)]
+
+    def next_hunk(self, at: int) -> int:
+        """The next @@ line, or the end."""
+        return self._hunks_at[bisect_left(self._hunks_at, at)]
 
     def is_file_header(self, at: int) -> bool:
         """Whether `---` and `+++` lines stand here."""
@@ -44,7 +54,7 @@ class DiffText:
         """Whether a hunk that is complete by its counts is followed by no further body line."""
         return (
             at >= self.ink
-            or self.lines[at][:1] not in {" ", "+", "-", "\\"}
+            or self.signs[at] not in {" ", "+", "-", "\\"}
             or self.is_file_header(at)
             or self.is_signature(at)
         )
@@ -93,6 +103,9 @@ class DiffText:
             "begins a second file header",
             "Send one diff per file, with all hunks of that file under one header.",
         )
+
+    def _is_hunk(self, at: int) -> bool:
+        return self.lines[at].startswith("@@")
 
     def _starts(self, at: int, prefix: str) -> bool:
         return at < len(self.lines) and self.lines[at].startswith(prefix)

@@ -1,13 +1,13 @@
-"""Finds lines by regular expression: with ripgrep where it is installed, in Python elsewhere.
+r"""Finds lines by regular expression: with ripgrep where it is installed, in Python elsewhere.
 
-What is searched, by either engine: regular files below the scope, hidden ones included. Left out are
-`.git`, the journals in `.agent/sessions`, binary files, symbolic links, and what `.gitignore` files
-exclude, up to the root of the repository. A glob overrides `.gitignore` for the files that it names,
-and whoever names an excluded directory or file as the scope gets it searched.
+What is searched, by either engine: regular files below the scope, hidden ones included. Left out
+are `.git`, the journals in `.agent/sessions`, binary files, symbolic links, and what `.gitignore`
+files exclude, up to the root of the repository. A glob overrides `.gitignore` for the files that it
+names, and whoever names an excluded directory or file as the scope gets it searched.
 
 Hits come in path order, compared name by name, so that a limited answer is always the same one.
 The dialect is that of the engine: both are linear in the text, without look-around and references.
-`\\d`, `\\w`, `\\s` and `\\b` know all scripts with ripgrep, and ASCII in Python.
+`\d`, `\w`, `\s` and `\b` know all scripts with ripgrep, and ASCII in Python.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import stat
 from whence.errors import InvalidArgs, NotFound
 from whence.shapes.process import ProcessRunner
 from whence.work.lexical import ripgrep
-from whence.work.lexical.hits import Found, Hit, Query, literally
+from whence.work.lexical.hits import Found, Hit, Query
 
 __all__ = ["Found", "Hit", "search"]
 
@@ -96,9 +96,7 @@ def _refuse_unwritable(argument: str, text: str) -> None:
     if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
         raise InvalidArgs(
             f"the {argument} contains a NUL or half of a character: {text!r}",
-            f"Remove it; to look for a NUL write {literally(chr(92))}x00."
-            if argument == "query"
-            else "Remove it.",
+            "Remove it; binary files are not searched.",
             details={"argument": argument},
         )
 

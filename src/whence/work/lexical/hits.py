@@ -64,10 +64,10 @@ class Query:
 
 
 def readable(line: bytes) -> str:
-    """A line as a reader sees it: text without its carriage return, cut where it is too long."""
+    """A line as a reader sees it: text without carriage returns at its end, cut where it is too long."""
     text = line[:_SHOWN_BYTES].decode("utf-8", "replace")
     if len(line) <= _SHOWN_BYTES:
-        text = text.removesuffix("\r")
+        text = text.rstrip("\r")
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
 
 

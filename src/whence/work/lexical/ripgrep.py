@@ -42,7 +42,7 @@ _NUL_NOTE = re.compile(
     rb"\(found .* byte around offset \d+\)"
 )
 _SEARCHED = re.compile(rb"(\d+) files searched")
-_FILE_NOTE = re.compile(r"(?:rg: )?\./(.*?): (.*?)(?: \(os error \d+\))?")
+_FILE_NOTE = re.compile(r"^(?:rg: )?\./(.*): (.*?)(?: \(os error \d+\))?$", re.MULTILINE)
 _CARETS = re.compile(r"^(.*)\n( *)\^+ *$", re.MULTILINE)
 
 
@@ -63,13 +63,15 @@ async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
                 output.end(stream.returncode, stream.stderr.decode("utf-8", "replace"))
     except TimedOut as late:
         raise timed_out(query, output.seen) from late
+    output.close_run()
     return found(query, output.hits, output.warnings, "rg")
 
 
 def _argv(query: Query, rg: str) -> list[str]:
     # The last matching glob decides, so ours come after the caller's.
     globs = () if query.glob is None else (f"--glob={query.glob}",)
-    return [rg, *_FLAGS, *globs, *_EXCLUDED, "--", query.pattern, f"./{query.target}"]
+    place = "./" if query.target == "." else f"./{query.target}"
+    return [rg, *_FLAGS, *globs, *_EXCLUDED, "--", query.pattern, place]
 
 
 def _is_binary(path: str) -> bool:
@@ -119,7 +121,6 @@ class _Output:
             InvalidArgs: ripgrep understood the pattern or the glob differently, or not at all.
             ExecutionFailed: It broke down.
         """
-        self._close_run()
         if self._searched is None:
             raise _refusal(self._query, returncode, stderr)
         for note in _FILE_NOTE.finditer(stderr):
@@ -138,14 +139,15 @@ class _Output:
 
     def _add_text(self, path: bytes, number: int, matches: bool, text: bytes) -> None:
         if path != self._path or number != self._last + 1:
-            self._close_run()
+            self.close_run()
         self._path, self._last = path, number
         self._run.append((matches, text))
         self.seen += matches
         if matches and self.seen == self._query.cap:
             self._due = number + AROUND
 
-    def _close_run(self) -> None:
+    def close_run(self) -> None:
+        """Make hits of the lines that came without a gap."""
         path, first = self._query.shown(self._path), self._last - len(self._run) + 1
         for index, (matches, text) in enumerate(self._run):
             if matches:

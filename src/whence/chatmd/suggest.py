@@ -1,0 +1,47 @@
+"""Words for diagnostics: what was probably meant, and long names made short."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from whence.chatmd.grammar import ELEMENTS
+
+_LONGEST = 60
+
+
+def shown(text: str) -> str:
+    """Text for a message: quoted where it is more than a name, and never long."""
+    plain = text.replace("-", "").replace("_", "").replace(":", "").isalnum()
+    return text if plain and len(text) <= _LONGEST else quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Text in quotes, cut where it is long, and printable everywhere."""
+    text = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+    return '"' + text.encode("utf-8", "backslashreplace").decode() + '"'
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that looks most like this one, if any does."""
+    from difflib import get_close_matches
+
+    matches = get_close_matches(name[:_LONGEST].lower(), sorted(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def element_suggestion(name: str) -> str:
+    """What to do about an element that does not exist."""
+    near = closest(name, ELEMENTS)
+    if near:
+        return f"Did you mean <{near}>?"
+    known = " ".join(tag for tag, rule in ELEMENTS.items() if not rule.home)
+    return f"Put it inside a message if it is text; the elements are: {known}."
+
+
+def attribute_suggestion(tag: str, name: str) -> str:
+    """What to do about an attribute that an element does not have."""
+    known = ELEMENTS[tag].attributes
+    near = closest(name, known)
+    if near:
+        return f"Did you mean {near}?"
+    return f"Remove it; <{tag}> has: {' '.join(sorted(known))}."

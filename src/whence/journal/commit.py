@@ -1,0 +1,66 @@
+"""Group commit: everybody who waits at the same moment shares one sync."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+
+class GroupSync:
+    """Runs a blocking sync in a thread of its own, once for all who came before it started."""
+
+    def __init__(self, sync: Callable[[], None]) -> None:
+        self.syncs = 0
+        """How often the disk was asked."""
+        self._sync = sync
+        self._written = 0
+        self._synced = 0
+        self._running: asyncio.Future[None] | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self._failure: BaseException | None = None
+
+    def written(self) -> None:
+        """Something new is there to be synced."""
+        self._written += 1
+
+    async def wait(self) -> None:
+        """Return when all that was written so far is on disk.
+
+        Raises:
+            OSError: The disk refused once; it is not trusted again, since what it had not written
+                by then may be lost without a further error.
+        """
+        loop = asyncio.get_running_loop()
+        wanted = self._written
+        while self._synced < wanted:
+            if self._failure is not None:
+                raise self._failure
+            if self._running is None or self._running.get_loop() is not loop:
+                self._running = self._start(loop)
+            await asyncio.shield(self._running)
+
+    def finish(self) -> None:
+        """Sync now, here, if anything is left to sync; afterwards there is no thread."""
+        if self._thread is not None:
+            self._thread.shutdown(wait=True)
+            self._thread = None
+        self._call()
+
+    def _start(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, "whence-journal")
+        running = loop.run_in_executor(self._thread, self._call)
+        running.add_done_callback(partial(self._done, self._written))
+        return running
+
+    def _call(self) -> None:
+        self.syncs += 1
+        self._sync()
+
+    def _done(self, covered: int, running: asyncio.Future[None]) -> None:
+        self._running = None
+        self._failure = running.exception()
+        if self._failure is None:
+            self._synced = max(self._synced, covered)

@@ -1,0 +1,58 @@
+"""From an event to the bytes of its record; everything but the chain is decided here."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+
+from whence.errors import InvalidArgs
+from whence.journal.emit import emit
+from whence.journal.prose import one_line, paragraphs
+from whence.journal.record import END, closing, seal
+from whence.journal.redact import Redactor
+from whence.shapes.event import Event
+
+_STAMPED = frozenset({"type", "timestamp", "seq", "prev", "hash", "salvaged_from", "altered"})
+
+
+def compose(event: Event, redactor: Redactor) -> bytes:
+    """The text of an event after its time of day, without secrets, up to its stamp."""
+    text = _text(event)
+    return _text(redactor.event(event)) if redactor.suspects(text) else text
+
+
+def _text(event: Event) -> bytes:
+    if not _STAMPED.isdisjoint(event.fields):
+        raise InvalidArgs(
+            f"an event of type {event.type!r} brings keys of the journal's own: "
+            f"{', '.join(sorted(_STAMPED & event.fields.keys()))}",
+            "Leave them out: the journal stamps every event itself.",
+        )
+    block = emit(event.fields, event.comments, kind=event.type)
+    narrative = f"{paragraphs(event.narrative)}\n\n" if event.narrative else ""
+    return f" — {one_line(event.title)}\n\n{narrative}```yaml\n{block}".encode()
+
+
+def sealed(top: str, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
+    """A whole record and its hash; `top` is the file's header, where it is the first one."""
+    moment = now()
+    stamp = f'timestamp: "{moment}"\n'
+    return seal_up(b"%b%b%b" % (f"{top}## {moment[11:19]}".encode(), text, stamp.encode()), seq, prev)
+
+
+def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
+    """A whole record and its hash, given everything above its `seq`."""
+    lead = text + closing(seq, prev)
+    digest = seal(prev, lead)
+    return b"%b%b%b" % (lead, digest.encode(), END), digest
+
+
+def now() -> str:
+    """The time in UTC, to the millisecond."""
+    seconds, fraction = divmod(time.time_ns(), 1_000_000_000)
+    return f"{_second(seconds)}.{fraction // 1_000_000:03d}Z"
+
+
+@lru_cache(maxsize=4)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -1,0 +1,52 @@
+"""The head: a small file beside the log that remembers how far the log went.
+
+The log alone decides what happened; the head only tells whether its end is still there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from whence.journal.record import NO_HASH
+
+HEAD = "session-log.head"
+_FORM = re.compile(
+    rb"whence-head/1 seq=(\d{12}) call=(\d{12}) part=(\d{6}) size=(\d{15}) hash=([0-9a-f]{64})\n"
+).fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of the log when it was last written."""
+
+    seq: int = 0
+    last_call: int = 0
+    part: int = 1
+    size: int = 0
+    hash: str = NO_HASH
+
+    @classmethod
+    def read(cls, directory: int) -> Head | None:
+        """The head of a session, given a descriptor of its directory; None if it cannot be read."""
+        try:
+            descriptor = os.open(HEAD, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
+        except FileNotFoundError:
+            return None
+        try:
+            match = _FORM(os.read(descriptor, 1024))
+        finally:
+            os.close(descriptor)
+        if match is None:
+            return None
+        seq, call, part, size = (int(match[group]) for group in range(1, 5))
+        return cls(seq, call, part, size, match[5].decode())
+
+
+def pack_head(seq: int, last_call: int, part: int, size: int, digest: str) -> bytes:
+    """A head's bytes: of one width whatever the numbers, so that one write replaces it whole."""
+    return (
+        f"whence-head/1 seq={seq:012d} call={last_call:012d} part={part:06d} "
+        f"size={size:015d} hash={digest}\n"
+    ).encode()

@@ -1,0 +1,105 @@
+"""What the events so far amount to: how a chain goes on, and which calls are open."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from whence.journal.comments import load_with_comments
+from whence.journal.record import NO_HASH, Record, number, seal
+from whence.journal.record import field as key
+from whence.shapes.json import JSONValue
+
+OUTCOMES = frozenset({"tool_result", "tool_error"})
+OPENINGS = frozenset({"continued", "recovery"})
+"""Events that may open a part other than the first, and say where things stand."""
+_OWN_ID = re.compile(r"call-(\d{1,15})").fullmatch
+
+
+@dataclass(slots=True)
+class Standing:
+    """The sum of all events up to one point."""
+
+    seq: int = 0
+    hash: str = NO_HASH
+    calls: int = 0
+    errors: int = 0
+    violations: int = 0
+    last_call: int = 0
+    """The highest number among the ids that the journal gave away."""
+    open_calls: dict[str, str] = field(default_factory=dict)
+    """Calls without an outcome, with their tools."""
+    last_type: str = ""
+
+    def next_call_id(self) -> str:
+        """An id that no call of this session has."""
+        return f"call-{self.last_call + 1:03d}"
+
+    def count(self, kind: str, call_id: str, tool: str) -> None:
+        """Take one event into account."""
+        self.last_type = kind
+        if kind == "tool_call":
+            self.calls += 1
+            self.open_calls[call_id] = tool
+            own = _OWN_ID(call_id)
+            if own:
+                self.last_call = max(self.last_call, int(own[1]))
+        elif kind in OUTCOMES:
+            self.open_calls.pop(call_id, None)
+            self.errors += kind == "tool_error"
+        elif kind == "violation":
+            self.violations += 1
+
+    def fault_in(self, record: Record) -> str | None:
+        """Why a record does not continue this chain; None where it does."""
+        if not record.whole:
+            return "not a whole record: the file was cut, or something else was written here"
+        block = record.block
+        if seal(self.hash, record.lead) != record.hash:
+            if key(block, b"prev") != self.hash:
+                return "the chain is broken: a record before this one is missing or was changed"
+            return "the text was changed after it was written: its hash does not fit"
+        seq = number(block, b"seq")
+        return None if seq == self.seq + 1 else f"seq is {seq}, expected {self.seq + 1}"
+
+    def advance(self, record: Record) -> None:
+        """Go on to a record that continues the chain."""
+        block = record.block
+        kind = key(block, b"type") or ""
+        call_id = tool = ""
+        if kind == "tool_call" or kind in OUTCOMES:
+            call_id, tool = key(block, b"call_id") or "", key(block, b"tool") or ""
+        elif kind in OPENINGS:
+            self.last_call = max(self.last_call, number(block, b"last_call"))
+        self.count(kind, call_id, tool)
+        self.hash = record.hash
+        self.seq = number(block, b"seq")
+
+    def as_fields(self) -> dict[str, JSONValue]:
+        """What the first event of a part says, so that the parts before need not be read."""
+        return {
+            "calls": self.calls,
+            "errors": self.errors,
+            "violations": self.violations,
+            "last_call": self.last_call,
+            "open_calls": dict(self.open_calls),
+        }
+
+    @classmethod
+    def claimed(cls, record: Record) -> Standing:
+        """The end of the chain that a record says it continues."""
+        block = record.block
+        return cls(seq=number(block, b"seq") - 1, hash=key(block, b"prev") or NO_HASH)
+
+    @classmethod
+    def before(cls, record: Record) -> Standing:
+        """Where things stood before the opening record of a part, as that record says."""
+        fields: Any = load_with_comments(record.block.decode())[0]
+        standing = cls.claimed(record)
+        standing.calls = fields.get("calls", 0)
+        standing.errors = fields.get("errors", 0)
+        standing.violations = fields.get("violations", 0)
+        standing.last_call = fields.get("last_call", 0)
+        standing.open_calls = dict(fields.get("open_calls", {}))
+        return standing

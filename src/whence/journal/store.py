@@ -1,0 +1,159 @@
+"""The open files of one session: its lock, its current part and its head. Bytes only."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from contextlib import suppress
+from threading import Lock
+
+from whence.errors import Unavailable
+from whence.journal.head import HEAD
+from whence.journal.record import part_name
+
+WRITERS = "writers.lock"
+
+
+class Store:
+    """What a writer holds open. Nothing here knows what the bytes mean."""
+
+    def __init__(self, root: str, session: str) -> None:
+        self.path = os.path.join(root, session)
+        self.created = _make_directories(root, self.path)
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        self.directory = os.open(self.path, flags)
+        self._log = self._head = self._writers = -1
+        self._retired: list[int] = []
+        self._new_names = True
+        self._swap = Lock()
+        try:
+            self._writers = self._open(WRITERS, os.O_RDWR)
+        except OSError:
+            self.close()
+            raise
+
+    def lock(self) -> None:
+        """Keep every other writer out."""
+        fcntl.flock(self.directory, fcntl.LOCK_EX)
+
+    def unlock(self) -> None:
+        """Let other writers in again."""
+        fcntl.flock(self.directory, fcntl.LOCK_UN)
+
+    def claim_alone(self) -> bool:
+        """Whether no other writer of this session is alive; ask under the lock."""
+        try:
+            fcntl.flock(self._writers, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def join_writers(self) -> None:
+        """Be seen as alive until `close`, also by other processes, also through a crash."""
+        fcntl.flock(self._writers, fcntl.LOCK_SH)
+
+    def attach(self, part: int) -> int:
+        """Make a part the current one, creating it where needed; its inode."""
+        fresh = self._open(part_name(part), os.O_RDWR | os.O_APPEND)
+        with self._swap:
+            if self._log >= 0:
+                self._retired.append(self._log)
+            self._log = fresh
+            self._new_names = True
+        return os.fstat(fresh).st_ino
+
+    @property
+    def log(self) -> int:
+        """The descriptor of the current part."""
+        return self._log
+
+    def status(self, part: int) -> tuple[int, int]:
+        """Size and inode of a part as they are now; zeros where it is gone."""
+        try:
+            status = os.stat(part_name(part), dir_fd=self.directory, follow_symlinks=False)
+        except FileNotFoundError:
+            return 0, 0
+        return status.st_size, status.st_ino
+
+    def append(self, data: bytes, size: int) -> None:
+        """Add bytes to the current part, all of them or none."""
+        try:
+            written = os.write(self._log, data)
+        except OSError:
+            os.ftruncate(self._log, size)
+            raise
+        if written != len(data):
+            os.ftruncate(self._log, size)
+            raise OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes fitted")
+
+    def put_head(self, head: bytes) -> None:
+        """Remember the end of the log."""
+        if self._head < 0:
+            self._head = self._open(HEAD, os.O_RDWR)
+        os.pwrite(self._head, head, 0)
+
+    def sync(self) -> None:
+        """Bring everything that was appended to the disk; may run in another thread."""
+        with self._swap:
+            log, retired, names = self._log, self._retired, self._new_names
+            self._retired, self._new_names = [], False
+        try:
+            for descriptor in (*retired, log):
+                os.fdatasync(descriptor)
+            if names:
+                self._sync_names()
+        finally:
+            for descriptor in retired:
+                os.close(descriptor)
+
+    def _sync_names(self) -> None:
+        os.fsync(self.directory)
+        if self.created:
+            parent = os.open("..", os.O_RDONLY | os.O_CLOEXEC, dir_fd=self.directory)
+            try:
+                os.fsync(parent)
+            finally:
+                os.close(parent)
+
+    def close(self) -> None:
+        """Give everything back; safe to call twice."""
+        held = (*self._retired, self._log, self._head, self._writers, self.directory)
+        self._retired = []
+        self._log = self._head = self._writers = self.directory = -1
+        for descriptor in held:
+            if descriptor >= 0:
+                os.close(descriptor)
+
+    def _open(self, name: str, flags: int) -> int:
+        wanted = flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(name, wanted, 0o600, dir_fd=self.directory)
+
+
+def unavailable(path: str, error: OSError) -> Unavailable:
+    """The error that a caller sees when the disk said no."""
+    return Unavailable(
+        f"the journal {path} cannot be written ({error.strerror or error}); nothing was recorded",
+        _ADVICE.get(error.errno or 0, "Make the directory writable, or choose another workspace."),
+        details={"path": path, "errno": errno.errorcode.get(error.errno or 0, "")},
+    )
+
+
+_ADVICE = {
+    errno.ENOSPC: "Free some disk space, then call again.",
+    errno.EDQUOT: "Free some of the disk quota, then call again.",
+    errno.EFBIG: "Raise the file size limit (ulimit -f), then call again.",
+    errno.ELOOP: "Remove the symbolic link that stands in its place.",
+}
+
+
+def _make_directories(root: str, path: str) -> bool:
+    """Whether the session's directory is new."""
+    os.makedirs(os.path.dirname(os.path.abspath(root)), exist_ok=True)
+    with suppress(FileExistsError):
+        os.mkdir(root, 0o700)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        return False
+    return True

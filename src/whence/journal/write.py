@@ -1,0 +1,309 @@
+"""The journal as a writer sees it: append an event, and it is there, whatever happens next.
+
+Several processes may write one session. Each append takes the session's lock, makes sure that it
+knows the end of the log, writes once, and remembers the new end in the head.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from threading import Lock
+from types import TracebackType
+from typing import Any
+
+from whence.errors import InvalidArgs, Unavailable
+from whence.journal.commit import GroupSync
+from whence.journal.compose import compose, now, sealed
+from whence.journal.index import write_index
+from whence.journal.own import (
+    continued,
+    head_missing,
+    interruptions,
+    rotated,
+    session_end,
+    session_start,
+)
+from whence.journal.place import Place, size_of, survey
+from whence.journal.record import header
+from whence.journal.recover import recover
+from whence.journal.redact import Redactor
+from whence.journal.store import Store, unavailable
+from whence.shapes.event import Event
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}").fullmatch
+
+
+class Journal:
+    """The append-only log of one session, open for writing. Made by `open`, ended by `close`."""
+
+    def __init__(self, store: Store, session: str, *, durable: bool, limits: tuple[int, int]) -> None:
+        self.session = session
+        self.directory = store.path
+        self._store = store
+        self._durable = durable
+        self._rotate_bytes, self._rotate_events = limits
+        self._alone = _Exclusive(store)
+        self._group = GroupSync(store.sync)
+        self._redactor = Redactor()
+        self._place = Place()
+
+    @classmethod
+    def open(
+        cls,
+        root: str | os.PathLike[str],
+        session: str,
+        *,
+        purpose: str = "",
+        durable: bool = True,
+        rotate_bytes: int = 5_000_000,
+        rotate_events: int = 10_000,
+    ) -> Journal:
+        """A session's journal, checked and ready; new, or taken up where it ended.
+
+        Where no other writer is alive, calls that a crash left open are closed as INTERRUPTED.
+        A damaged log is set aside and its readable events are carried over.
+
+        Args:
+            root: The directory that holds all sessions.
+            session: Its name: letters, digits, dots, dashes and underscores.
+            purpose: Why the session exists; recorded when it starts.
+            durable: Whether `commit` waits for the disk.
+            rotate_bytes: A part that has reached this size is closed, and a new one begun.
+            rotate_events: The same, by the number of events.
+
+        Raises:
+            InvalidArgs: The name cannot be used for a directory.
+            Unavailable: The directory or its files cannot be written.
+        """
+        if not _SESSION(session):
+            raise InvalidArgs(
+                f"{session!r} cannot name a session",
+                "Use 1 to 128 letters, digits, dots, dashes and underscores; start with a letter.",
+            )
+        root = os.fspath(root)
+        try:
+            store = Store(root, session)
+        except OSError as error:
+            raise unavailable(os.path.join(root, session), error) from error
+        journal = cls(store, session, durable=durable, limits=(rotate_bytes, rotate_events))
+        try:
+            with journal._alone:
+                journal._begin(purpose)
+        except BaseException:
+            store.close()
+            raise
+        return journal
+
+    def append(self, *events: Event) -> None:
+        """Record events, all of them or none; they survive the end of this process.
+
+        Raises:
+            Unavailable: The disk is full or the file cannot be written; nothing was recorded.
+        """
+        with self._alone:
+            self._catch_up()
+            self._write(events)
+
+    def append_call(self, event: Event) -> str:
+        """Record a call and return its id: the one in its fields, or a new one behind `tool`.
+
+        A new id is taken under the lock, so that no two calls of a session share one.
+
+        Raises:
+            Unavailable: The disk is full or the file cannot be written; nothing was recorded.
+        """
+        with self._alone:
+            self._catch_up()
+            call_id = event.fields.get("call_id")
+            if call_id is None:
+                call_id = self._place.standing.next_call_id()
+                event = _with_id(event, call_id)
+            self._write((event,))
+        return str(call_id)
+
+    async def commit(self) -> None:
+        """Return when everything that was appended is on disk; at once if not durable.
+
+        Raises:
+            Unavailable: The disk failed; what was appended may not outlive a power cut.
+        """
+        if not self._durable:
+            return
+        try:
+            await self._group.wait()
+        except OSError as error:
+            raise unavailable(self.directory, error) from error
+
+    @property
+    def calls(self) -> int:
+        """How many calls the session has seen, by whichever process."""
+        return self._place.standing.calls
+
+    @property
+    def syncs(self) -> int:
+        """How often `commit` and `close` asked the disk."""
+        return self._group.syncs
+
+    def close(self, reason: str | None = None) -> None:
+        """Sync once and let go. With a reason the session ends, if no other writer is alive."""
+        if self._store.directory < 0:
+            return
+        try:
+            if reason is not None:
+                with self._alone:
+                    self._end(reason)
+            if self._durable:
+                self._group.finish()
+        except OSError as error:
+            raise unavailable(self.directory, error) from error
+        finally:
+            self._store.close()
+
+    def _begin(self, purpose: str) -> None:
+        alone = self._store.claim_alone()
+        vouched_for = self._load()
+        events: list[Event] = []
+        standing = self._place.standing
+        if standing.seq == 0 or standing.last_type == "session_end":
+            events.append(session_start(self.session, purpose, resumed=standing.seq > 0))
+        if not vouched_for:
+            events.append(head_missing())
+        if alone:
+            events.extend(interruptions(standing))
+        self._write(events)
+        self._store.join_writers()
+
+    def _end(self, reason: str) -> None:
+        if not self._store.claim_alone():
+            return
+        self._catch_up()
+        self._write(interruptions(self._place.standing))
+        self._write([session_end(self.session, reason, self._place.standing)])
+
+    def _load(self) -> bool:
+        """Find the end of the log, recovering it where needed; whether a head vouched for that end."""
+        found = survey(self._store.directory)
+        if found.problem:
+            recover(self._store.directory, self.session, found)
+            found = survey(self._store.directory)
+        if found.problem:
+            raise Unavailable(
+                f"the journal {self.directory} cannot be recovered: {found.problem}",
+                "Move the session's directory away, or use another session.",
+            )
+        self._place = found.place
+        self._place.inode = self._store.attach(found.place.part)
+        self._store.put_head(found.place.head())
+        return found.head is not None or found.place.size == 0
+
+    def _catch_up(self) -> None:
+        """Learn what other writers did since, if anything."""
+        place = self._place
+        size, inode = self._store.status(place.part)
+        if size == place.size and inode == place.inode and not self._ends_part:
+            return
+        if inode != place.inode or size < place.size or place.follow(self._store.log, size):
+            self._load()
+        while self._ends_part and size_of(self._store.directory, self._place.part + 1):
+            self._turn_page()
+            size, _ = self._store.status(self._place.part)
+            if self._place.follow(self._store.log, size):
+                self._load()
+
+    @property
+    def _ends_part(self) -> bool:
+        return self._place.standing.last_type == "rotated" and self._place.size > 0
+
+    def _write(self, events: Iterable[Event]) -> None:
+        place = self._place
+        full = place.size >= self._rotate_bytes or place.events >= self._rotate_events
+        if full or self._ends_part:
+            self._rotate()
+        if self._place.size == 0 and self._place.part > 1:
+            events = (continued(self._place.part, self._place.standing), *events)
+        self._put(tuple(events))
+
+    def _rotate(self) -> None:
+        if not self._ends_part:
+            self._put((rotated(self._place.part),))
+        with suppress(OSError):  # an index can be derived again at any time
+            write_index(self._store.directory, self._place.part)
+        self._turn_page()
+
+    def _turn_page(self) -> None:
+        place = Place(self._place.part + 1, standing=self._place.standing)
+        place.inode = self._store.attach(place.part)
+        self._place = place
+
+    def _put(self, events: tuple[Event, ...]) -> None:
+        place, standing = self._place, self._place.standing
+        seq, prev = standing.seq, standing.hash
+        top = "" if place.size else header(self.session, now(), place.part)
+        data = b""
+        for event in events:
+            seq += 1
+            record, prev = sealed(top, compose(event, self._redactor), seq, prev)
+            data = data + record if data else record
+            top = ""
+        if not data:
+            return
+        self._store.append(data, place.size)
+        self._group.written()
+        place.size += len(data)
+        place.events += len(events)
+        standing.seq, standing.hash = seq, prev
+        for event in events:
+            fields = event.fields
+            standing.count(event.type, str(fields.get("call_id", "")), str(fields.get("tool", "")))
+        try:
+            self._store.put_head(place.head())
+        except OSError:  # noqa: SIM105 - in the way of every append, `suppress` costs too much
+            pass  # the events are recorded, and a head that lags behind is harmless
+
+
+class _Exclusive:
+    """The session's lock as a `with` block; what the disk refuses becomes `Unavailable`."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._mutex = Lock()
+
+    def __enter__(self) -> None:
+        self._mutex.acquire()
+        try:
+            if self._store.directory < 0:
+                raise Unavailable(
+                    f"the journal {self._store.path} is closed; nothing was recorded",
+                    "Open the session again.",
+                )
+            self._store.lock()
+        except BaseException:
+            self._mutex.release()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self._store.unlock()
+        finally:
+            self._mutex.release()
+        if isinstance(error, OSError):
+            raise unavailable(self._store.path, error) from error
+
+
+def _with_id(event: Event, call_id: str) -> Event:
+    fields: dict[str, Any] = {}
+    for name, value in event.fields.items():
+        fields[name] = value
+        if name == "tool":
+            fields["call_id"] = call_id
+    if "call_id" not in fields:
+        fields = {"call_id": call_id, **fields}
+    return Event(event.type, fields, event.title, event.narrative, event.comments)

@@ -1,0 +1,102 @@
+"""Files as text to be searched: in pieces that fit into memory and end where lines end."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from whence.work.lexical.hits import AROUND, SNIFFED
+
+_BLOCK = 8 << 20
+_LONGEST_LINE = 64 << 20
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+class Piece(NamedTuple):
+    """Whole lines of a file; those outside of `start` and `stop` are there as context only."""
+
+    data: bytes
+    start: int
+    stop: int
+    number: int
+    """Of the first line of `data`."""
+
+
+class Text:
+    """The lines of one open file, ended by newlines only, in UTF-8 where it was UTF-16."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.is_binary = False
+        """A NUL near the beginning: there are no pieces."""
+        self.is_cut = False
+        """A NUL later on, or a line without an end: what follows is not in the pieces."""
+
+    def pieces(self) -> Iterator[Piece]:
+        """Every line between `start` and `stop` of exactly one piece, with its context."""
+        data, start, number = b"", 0, 1
+        for chunk, is_last in self._chunks():
+            data = _with_newlines(data + chunk)
+            stop = len(data) if is_last else _up(data, data.rfind(b"\n") + 1)
+            if stop > start:
+                yield Piece(data, start, stop, number)
+            if is_last:
+                return
+            if stop > start:
+                kept = _up(data, stop)
+                number += data.count(b"\n", 0, kept)
+                data, start = data[kept:], stop - kept
+            elif len(data) > _LONGEST_LINE:
+                self.is_cut = True
+                return
+
+    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
+        """The file block by block, each with whether it is the last."""
+        head = self._read(SNIFFED)
+        is_last = len(head) < SNIFFED
+        decode = _decoder(head)
+        head = decode(head, is_last)
+        if b"\0" in head:
+            self.is_binary = True
+            return
+        yield head, is_last
+        while not is_last:
+            block = self._read(_BLOCK)
+            is_last = len(block) < _BLOCK
+            block = decode(block, is_last)
+            if (nul := block.find(b"\0")) >= 0:
+                self.is_cut = is_last = True
+                block = block[: block.rfind(b"\n", 0, nul) + 1]
+            yield block, is_last
+
+    def _read(self, size: int) -> bytes:
+        read = os.read(self._fd, size)
+        if len(read) == size or not read:
+            return read
+        parts = [read]
+        size -= len(read)
+        while size and (read := os.read(self._fd, size)):
+            parts.append(read)
+            size -= len(read)
+        return b"".join(parts)
+
+
+def _decoder(head: bytes) -> Callable[[bytes, bool], bytes]:
+    """What makes UTF-8 of the blocks of a file that begins like this."""
+    if not head.startswith(_UTF16):
+        return lambda block, _: block.removeprefix(codecs.BOM_UTF8) if block is head else block
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    return lambda block, is_last: decoder.decode(block, is_last).encode()
+
+
+def _with_newlines(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n") if b"\r" in data else data
+
+
+def _up(data: bytes, position: int) -> int:
+    """Where the line begins that is as many lines up from a line's beginning as context has."""
+    for _ in range(AROUND):
+        position = data.rfind(b"\n", 0, max(position - 1, 0)) + 1
+    return position

@@ -1,0 +1,147 @@
+"""Which files a search in Python reads: the same ones as ripgrep, in the same order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from whence.work.lexical.globs import Rules, parse_rule
+from whence.work.lexical.hits import Query, bad_glob, unreadable
+
+_SESSIONS = b".agent/sessions"
+OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""How to open a file that may have become a link or a FIFO since it was listed."""
+_LARGEST_GITIGNORE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """A directory that has a say in what is excluded below it."""
+
+    offset: int
+    """Where, in an absolute path below it, the path relative to it begins."""
+    rules: Rules | None
+    is_repository: bool
+    above: _Level | None
+
+
+class Walk:
+    """The files below a query's target."""
+
+    def __init__(self, query: Query) -> None:
+        self.warnings: list[str] = []
+        self._query = query
+        self._base = os.fsencode(query.base)
+        self._skip = len(self._base.rstrip(b"/")) + 1
+        self._glob, self._glob_selects = _compiled(query)
+
+    def files(self) -> Iterator[bytes]:
+        """Absolute paths, in the order of their names, directory by directory."""
+        top = os.path.normpath(os.path.join(self._base, os.fsencode(self._query.target)))
+        if self._query.is_file:
+            yield top
+            return
+        stack = [self._entries(top, _levels_above(top))]
+        while stack:
+            entry, level = next(stack[-1], (None, None))
+            if entry is None:
+                stack.pop()
+            elif entry.is_dir(follow_symlinks=False):
+                stack.append(self._entries(entry.path, level))
+            else:
+                yield entry.path
+
+    def shown(self, path: bytes) -> str:
+        """A path as a reader sees it."""
+        return self._query.shown(path[self._skip :])
+
+    def note_unreadable(self, path: bytes, error: OSError) -> None:
+        """Warn of a file or directory that cannot be read; one that is gone is no news."""
+        if not isinstance(error, FileNotFoundError):
+            self.warnings.append(unreadable(self.shown(path), str(error.strerror)))
+
+    def _entries(
+        self, directory: bytes, above: _Level | None
+    ) -> Iterator[tuple[os.DirEntry[bytes], _Level | None]]:
+        try:
+            with os.scandir(directory) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError as error:
+            self.note_unreadable(directory, error)
+            return
+        level = _level(directory, {entry.name for entry in entries}, above)
+        for entry in entries:
+            if self._is_wanted(entry, level):
+                yield entry, level
+
+    def _is_wanted(self, entry: os.DirEntry[bytes], level: _Level | None) -> bool:
+        directory = entry.is_dir(follow_symlinks=False)
+        if entry.name == b".git" or not (directory or entry.is_file(follow_symlinks=False)):
+            return False
+        if directory and entry.name == b"sessions" and entry.path[self._skip :] == _SESSIONS:
+            return False
+        if self._glob is None and level is None:
+            return True
+        path = entry.path.decode("utf-8", "replace")
+        selected = self._selects(entry.path, directory)
+        return not _is_excluded(path, directory, level) if selected is None else selected
+
+    def _selects(self, path: bytes, directory: bool) -> bool | None:
+        """Whether the glob takes a path in or leaves it out, whatever `.gitignore` says."""
+        if self._glob is None:
+            return None
+        relative = path[self._skip :].decode("utf-8", "replace")
+        if self._glob.excludes(relative, directory=directory) is not None:
+            return self._glob_selects
+        return False if self._glob_selects and not directory else None
+
+
+def _compiled(query: Query) -> tuple[Rules | None, bool]:
+    """The glob as rules, and whether it takes in or leaves out what matches."""
+    if query.glob is None:
+        return None, True
+    try:
+        rule = parse_rule(query.glob)
+    except ValueError as error:
+        raise bad_glob(query, str(error)) from error
+    if rule is None:
+        raise bad_glob(query, "it names nothing")
+    return Rules([rule]), not rule.negated
+
+
+def _levels_above(top: bytes) -> _Level | None:
+    """The directories above `top` that have a say, up to the root of its repository."""
+    if top == (directory := os.path.dirname(top)) or os.path.lexists(os.path.join(top, b".git")):
+        return None
+    names = {name for name in (b".git", b".gitignore") if os.path.lexists(directory + b"/" + name)}
+    return _level(directory, names, _levels_above(directory))
+
+
+def _level(directory: bytes, names: set[bytes], above: _Level | None) -> _Level | None:
+    rules = _gitignore(os.path.join(directory, b".gitignore")) if b".gitignore" in names else None
+    is_repository = b".git" in names
+    if rules is None and not is_repository:
+        return above
+    offset = len(os.path.join(directory, b"").decode("utf-8", "replace"))
+    return _Level(offset, rules, is_repository, above)
+
+
+def _gitignore(path: bytes) -> Rules | None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            text = file.read(_LARGEST_GITIGNORE).decode("utf-8-sig", "replace")
+    except OSError:
+        return None  # one that cannot be read excludes nothing
+    return Rules.of(text.split("\n"))
+
+
+def _is_excluded(path: str, directory: bool, level: _Level | None) -> bool:
+    while level is not None:
+        if level.rules is not None:
+            verdict = level.rules.excludes(path[level.offset :], directory=directory)
+            if verdict is not None:
+                return verdict
+        level = None if level.is_repository else level.above
+    return False

@@ -1,0 +1,381 @@
+"""The one path: recorded before it runs, stopped in time, cut to size, never around the gate."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from whence.declare.function import tool
+from whence.journal.read import read_entries
+from whence.journal.verify import verify
+from whence.loop.session import Session
+from whence.shapes.approval import Answer, Approver, Question
+from whence.shapes.call import Call, Comment
+from whence.shapes.event import Entry
+from whence.shapes.policy import Limits, Policy, Quotas, WhyPolicy
+from whence.shapes.tool import Effect, Sandbox, Tool
+
+WHY = "Prove that the path holds"
+pytestmark = pytest.mark.anyio
+
+
+@tool("demo.echo")
+async def echo(text: str) -> str:
+    """Echo."""
+    return text
+
+
+@tool("demo.slow", sandbox=Sandbox(timeout_ms=50))
+async def slow() -> str:
+    """Sleep for a long time."""
+    await asyncio.sleep(60)
+    return "never"
+
+
+@tool("demo.stuck")
+async def stuck() -> str:
+    """Wait until somebody cancels."""
+    await asyncio.Event().wait()
+    return "never"
+
+
+@tool("demo.broken")
+async def broken() -> str:
+    """Raise."""
+    raise KeyError("a private detail")
+
+
+@tool("demo.big")
+async def big(size: int) -> dict[str, Any]:
+    """Return a lot."""
+    return {"text": "x" * size, "size": size}
+
+
+@tool("demo.deploy", effects=[Effect.NETWORK])
+async def deploy(target: str) -> str:
+    """Deploy."""
+    return f"deployed to {target}"
+
+
+TOOLS = (echo, slow, stuck, broken, big, deploy)
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Callable[..., Session]:
+    def open_session(
+        *tools: Tool,
+        policy: Policy = Policy(),
+        approver: Approver | None = None,
+        session: str = "s",
+    ) -> Session:
+        return Session(
+            tmp_path,
+            tools or TOOLS,
+            policy=policy,
+            session=session,
+            approver=approver,
+            durable=False,
+        )
+
+    return open_session
+
+
+def entries(tmp_path: Path, session: str = "s") -> list[Entry]:
+    return list(read_entries(os.fspath(tmp_path / ".agent" / "sessions" / session)))
+
+
+def types(tmp_path: Path) -> list[str]:
+    return [entry.type for entry in entries(tmp_path)]
+
+
+async def test_a_call_leaves_its_reason_and_its_result(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    with opened() as session:
+        outcome = await session.call("demo.echo", WHY, text="hi")
+
+    assert outcome.as_json() | {"duration_ms": 0} == {
+        "ok": True, "call_id": "call-001", "session": "s", "tool": "demo.echo", "result": "hi",
+        "truncated": False, "warnings": [], "duration_ms": 0,
+    }  # fmt: skip
+    start, call, result, end = entries(tmp_path)
+    assert (start.type, end.type) == ("session_start", "session_end")
+    assert call.fields["args"] == {"text": "hi", "why": WHY}
+    assert call.narrative == WHY
+    assert result.fields["call_id"] == call.fields["call_id"] == "call-001"
+    assert result.fields["result"] == "hi"
+
+
+@pytest.mark.requirement("journal:before-effect")
+async def test_the_call_is_on_disk_before_the_handler_runs(tmp_path: Path) -> None:
+    seen: list[str] = []
+    log = tmp_path / ".agent" / "sessions" / "s" / "session-log.md"
+
+    @tool("demo.look")
+    async def look() -> str:
+        """Look at the journal."""
+        seen.append(log.read_text("utf-8"))
+        return "done"
+
+    with Session(tmp_path, [look], session="s") as session:
+        await session.call("demo.look", WHY)
+
+    assert "type: tool_call" in seen[0]
+    assert "type: tool_result" not in seen[0]
+
+
+async def test_a_refused_call_is_recorded_and_never_runs(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    with opened() as session:
+        outcomes = [
+            await session.perform(Call("demo.echo", {"text": "x"})),
+            await session.perform(Call("demo.nothing", {"why": WHY})),
+            await session.perform(Call("demo.echo", {"why": WHY, "txt": 1})),
+            await session.perform(Call("demo.echo", None, unparsed='{"te', parse_problem="cut")),
+        ]
+
+    assert [o.fault.code for o in outcomes if o.fault] == [
+        "MISSING_WHY", "NOT_FOUND", "INVALID_ARGS", "PARSE_ERROR",
+    ]  # fmt: skip
+    assert types(tmp_path)[1:-1] == ["tool_call", "tool_error"] * 4
+    assert entries(tmp_path)[7].fields["unparsed"] == '{"te'
+
+
+@pytest.mark.requirement("execute:timeout")
+async def test_a_slow_call_is_stopped(opened: Callable[..., Session]) -> None:
+    with opened() as session:
+        outcome = await session.call("demo.slow", WHY)
+
+    assert outcome.fault is not None
+    assert outcome.fault.code == "TIMEOUT"
+    assert "50 ms" in outcome.fault.message
+
+
+@pytest.mark.requirement("execute:cancel")
+async def test_a_cancelled_call_is_recorded_as_such(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    with opened() as session:
+        task = asyncio.create_task(session.call("demo.stuck", WHY))
+        while "tool_call" not in types(tmp_path):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert entries(tmp_path)[2].fields["error"]["code"] == "CANCELLED"
+
+
+@pytest.mark.requirement("execute:bug")
+async def test_a_tools_exception_is_a_fault_and_its_traceback_is_kept(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    with opened() as session:
+        outcome = await session.call("demo.broken", WHY)
+        again = await session.call("demo.echo", WHY, text="still here")
+
+    assert again.ok
+    assert outcome.fault is not None
+    assert outcome.fault.code == "EXECUTION_FAILED"
+    assert "Traceback" not in str(outcome.as_json())
+    assert outcome.artifact is not None
+    assert "Traceback" in (tmp_path / outcome.artifact).read_text("utf-8")
+
+
+@pytest.mark.requirement("execute:limit")
+async def test_a_long_result_is_cut_and_kept_whole(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    policy = Policy(limits=Limits(output_chars=1000, turn_chars=3000, inline_chars=100))
+    with opened(policy=policy) as session:
+        outcome = await session.call("demo.big", WHY, size=50_000)
+
+    assert outcome.truncated
+    assert isinstance(outcome.result, dict)
+    assert outcome.result["size"] == 50_000
+    assert len(str(outcome.result)) < 1200
+    assert outcome.artifact is not None
+    assert (tmp_path / outcome.artifact).read_text("utf-8").count("x") == 50_000
+    logged = entries(tmp_path)[2].fields
+    assert logged["result"]["chars"] > 50_000
+    assert logged["artifact"] == outcome.artifact
+
+
+@pytest.mark.requirement("execute:limit")
+async def test_a_turn_has_a_limit_of_its_own(opened: Callable[..., Session]) -> None:
+    policy = Policy(limits=Limits(output_chars=1000, turn_chars=1500))
+    with opened(policy=policy) as session:
+        sizes = [len(str((await session.call("demo.big", WHY, size=900)).result)) for _ in range(3)]
+        session.next_turn()
+        fresh = await session.call("demo.big", WHY, size=900)
+
+    assert sizes[0] > 900
+    assert sizes[2] < 200
+    assert not fresh.truncated
+
+
+async def test_quotas_hold_across_processes_that_share_a_session(
+    opened: Callable[..., Session],
+) -> None:
+    policy = Policy(quotas=Quotas(calls=2))
+    codes = []
+    for number in range(3):
+        session = opened(policy=policy)
+        outcome = await session.call("demo.echo", WHY, text=str(number))
+        codes.append(outcome.fault.code if outcome.fault else "ok")
+        session.close()
+
+    assert codes == ["ok", "ok", "QUOTA_EXCEEDED"]
+
+
+async def test_going_round_in_circles_is_stopped(opened: Callable[..., Session]) -> None:
+    with opened(policy=Policy(quotas=Quotas(repeats=3))) as session:
+        same = [await session.call("demo.echo", WHY, text="a") for _ in range(4)]
+
+    assert [outcome.ok for outcome in same] == [True, True, True, False]
+
+
+@pytest.mark.requirement("gate:approval")
+async def test_a_person_sees_tool_arguments_and_why_and_decides(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    asked: list[Question] = []
+
+    async def approver(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(approved=question.arguments["target"] == "staging", by="tester")
+
+    with opened(approver=approver) as session:
+        yes = await session.call("demo.deploy", WHY, target="staging")
+        no = await session.call("demo.deploy", WHY, target="production")
+
+    assert yes.result == "deployed to staging"
+    assert no.fault is not None
+    assert (no.fault.code, no.fault.recoverable) == ("PERMISSION_DENIED", False)
+    assert [(q.tool, q.why) for q in asked] == [("demo.deploy", WHY)] * 2
+    approvals = [entry.fields for entry in entries(tmp_path) if entry.type == "user_approval"]
+    assert [(fields["approved"], fields["by"]) for fields in approvals] == [
+        (True, "tester"), (False, "tester"),
+    ]  # fmt: skip
+
+
+async def test_an_answer_for_the_session_is_not_asked_for_again(
+    opened: Callable[..., Session],
+) -> None:
+    asked: list[Question] = []
+
+    async def approver(question: Question) -> Answer:
+        asked.append(question)
+        return Answer(approved=True, scope="session")
+
+    with opened(approver=approver) as session:
+        for target in ("a", "b"):
+            assert (await session.call("demo.deploy", WHY, target=target)).ok
+
+    assert len(asked) == 1
+
+
+@pytest.mark.requirement("gate:approval")
+async def test_with_nobody_there_it_is_refused(opened: Callable[..., Session]) -> None:
+    with opened() as session:
+        outcome = await session.call("demo.deploy", WHY, target="x")
+
+    assert outcome.fault is not None
+    assert outcome.fault.code == "PERMISSION_DENIED"
+    assert "nobody" in outcome.fault.message
+    assert outcome.fault.details["would_allow"] == "demo.deploy"
+
+
+async def test_a_tool_whose_source_is_missing_is_unavailable(
+    opened: Callable[..., Session],
+) -> None:
+    declared = Tool("video.cut", "Cut", {"type": "object"}, None, source="mcp")
+    with opened(declared) as session:
+        outcome = await session.call("video.cut", WHY)
+
+    assert outcome.fault is not None
+    assert outcome.fault.code == "UNAVAILABLE"
+
+
+async def test_a_violation_is_recorded(tmp_path: Path) -> None:
+    with Session(tmp_path, session="s", durable=False) as session:
+        await session.call("fs.write", WHY, path=".agent/sessions/s/session-log.md", content="")
+        await session.call("fs.read", WHY, path="/etc/passwd")
+
+    found = [entry.fields["rule"] for entry in entries(tmp_path) if entry.type == "violation"]
+    assert found == ["append_only", "sandbox"]
+    assert verify(os.fspath(tmp_path / ".agent" / "sessions" / "s")).ok
+
+
+@pytest.mark.requirement("journal:comments")
+async def test_notes_and_comments_reach_the_journal_and_come_back(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    with opened() as session:
+        await session.perform(
+            Call(
+                "demo.echo",
+                {"why": WHY, "text": "x", "note": ["first", "second"]},
+                comments=(Comment(("text",), "said by the user"),),
+            )
+        )
+
+    texts = {comment.text: comment.at for comment in entries(tmp_path)[1].comments}
+    assert texts == {
+        "said by the user": ("args", "text"),
+        "first": ("args", "why"),
+        "second": ("args", "why"),
+    }
+
+
+@pytest.mark.requirement("journal:redaction")
+async def test_a_secret_in_arguments_or_results_is_not_on_disk(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    secret = "sk-ant-api03-" + "Zx9" * 20
+    policy = Policy(limits=Limits(inline_chars=100))
+    with opened(policy=policy) as session:
+        outcome = await session.call("demo.echo", f"Try the key {secret}", text=secret * 3)
+
+    assert outcome.result == secret * 3
+    kept = b"".join(p.read_bytes() for p in (tmp_path / ".agent").rglob("*") if p.is_file())
+    assert secret.encode() not in kept
+
+
+async def test_long_arguments_are_kept_beside_the_journal(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    with opened() as session:
+        await session.call("demo.echo", WHY, text="long " * 5000)
+
+    logged = entries(tmp_path)[1].fields["args"]["text"]
+    assert logged["chars"] == 25_000
+    kept = tmp_path / ".agent" / "sessions" / "s" / "tool" / "demo" / "call-001.args.json"
+    assert kept.read_text("utf-8").count("long ") == 5000
+
+
+async def test_calls_made_together_are_paired_with_their_outcomes(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    policy = Policy(quotas=Quotas(calls_per_turn=None))
+    with opened(policy=policy) as session:
+        calls = [session.call("demo.echo", WHY, text=str(number)) for number in range(50)]
+        outcomes = await asyncio.gather(*calls)
+
+    assert [outcome.result for outcome in outcomes] == [str(number) for number in range(50)]
+    assert len({outcome.call_id for outcome in outcomes}) == 50
+    assert verify(os.fspath(tmp_path / ".agent" / "sessions" / "s")).ok
+
+
+async def test_a_strict_session_refuses_weak_reasons(opened: Callable[..., Session]) -> None:
+    with opened(policy=Policy(why=WhyPolicy.STRICT)) as session:
+        outcome = await session.call("demo.echo", "because I need it", text="x")
+
+    assert outcome.fault is not None
+    assert outcome.fault.code == "MISSING_WHY"
