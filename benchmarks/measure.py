@@ -91,6 +91,22 @@ def of_function(function: Callable[[], object], times: int = 1) -> Side:
     return side
 
 
+def of_reading(function: Callable[[], object]) -> Side:
+    """How many bytes one call asks the system to read, from the disk or its cache."""
+
+    def side() -> float:
+        start = _bytes_read()
+        function()
+        return _bytes_read() - start
+
+    return side
+
+
+def _bytes_read() -> int:
+    with open("/proc/self/io", "rb") as counters:
+        return int(counters.readline().split()[1])
+
+
 def of_command(
     *argv: str | os.PathLike[str],
     cwd: str | os.PathLike[str] | None = None,

@@ -81,7 +81,10 @@ class Driver:
             raise RuntimeError("the driver has no pipes")
         writer.write(f"{amount}\n")
         writer.flush()
-        return float(reader.readline())
+        answer = reader.readline()
+        if not answer:
+            raise RuntimeError("the driver ended; what it said is above")
+        return float(answer)
 
 
 @contextmanager

@@ -38,8 +38,8 @@ class Scripted(Model):  # type: ignore[misc]
     def __init__(self, calls: int) -> None:
         self.calls = calls
 
-    async def get_response(self, system: Any, items: Any, *_: Any, **__: Any) -> ModelResponse:
-        answered = [i for i in items if isinstance(i, dict) and i["type"] == "function_call_output"]
+    async def get_response(self, *_: Any, input: Any, **__: Any) -> ModelResponse:
+        answered = any(item.get("type") == "function_call_output" for item in input)
         output = [done()] if answered or not self.calls else [call(n) for n in range(self.calls)]
         return ModelResponse(output=output, usage=Usage(), response_id=None)
 

@@ -399,7 +399,7 @@ def test_words_of_other_yaml_versions_stay_words() -> None:
 @pytest.mark.parametrize(
     ("name", "fields", "effects"),
     [
-        ("fs.x", "", {Effect.READ}),
+        ("fs.x", "", {Effect.READ, Effect.WRITE}),
         ("search.x", "", {Effect.READ}),
         ("terminal.x", "", {Effect.EXECUTE}),
         ("python.x", "sandbox: {network: true}", {Effect.EXECUTE, Effect.NETWORK}),
@@ -408,7 +408,7 @@ def test_words_of_other_yaml_versions_stay_words() -> None:
         ("other.x", "", {Effect.EXECUTE, Effect.NETWORK}),
         ("other.x", "sandbox: {timeout_ms: 5}", {Effect.EXECUTE, Effect.NETWORK}),
         ("other.x", "sandbox: {network: false}", {Effect.EXECUTE}),
-        ("other.x", "category: fs", {Effect.READ}),
+        ("other.x", "category: fs", {Effect.READ, Effect.WRITE}),
         ("fs.x", "effects: write", {Effect.WRITE}),
         ("fs.x", "effects: []", set()),
         ("fs.x", "effects: [read]\npaths: {path: write}", {Effect.READ, Effect.WRITE}),

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.declare.shorthand import MAX_DEPTH, TYPE_WORDS, compile_schema, is_type_word
+from whence.declare.shorthand import compile_schema, is_type_word
+from whence.declare.type_text import MAX_DEPTH, TYPE_WORDS
 from whence.errors import InvalidArgs
 
 

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.execute.process import Processes
@@ -26,12 +25,13 @@ IGNORES = [
 ]  # fmt: skip
 GLOBS = [
     None, "*.py", "src/**/*.ts", "!*.log", "{*.py,*.ts}", "a", "a/", "**/b/*", "/x.py", "*", "b/**",
-    "?.py", "[xy].*", "!a", ".hid", ".git", "build", "!src/", "./src/x.py", "a/x.py", "**", "*.{md,txt}",
-    ".agent/**", "!**/x.py", "#a", "\\-d", "-d",
+    "?.py", "[xy].*", "!a", ".hid", ".git", "build", "!src/", "./src/x.py", "a/x.py", "**",
+    "*.{md,txt}", ".agent/**", "!**/x.py", "#a", "\\-d", "-d",
 ]  # fmt: skip
 LINES = [
-    b"needle", b"a needle here", b"import os", b"", b"  ", "ünïcode needle".encode(), b"tab\tneedle",
-    b"x" * 700 + b"needle", b"\xff\xfe raw needle", b"NEEDLE", b"needle: 12-13:14", b"aaaa", "éé".encode() * 700,
+    b"needle", b"a needle here", b"import os", b"", b"  ", "ünïcode needle".encode(),
+    b"tab\tneedle", b"x" * 700 + b"needle", b"\xff\xfe raw needle", b"NEEDLE", b"needle: 12-13:14",
+    b"aaaa", "éé".encode() * 700,
 ]  # fmt: skip
 QUERIES = [
     "needle", "^needle$", "n.e+dle", "(?i)NEEDLE", "^$", "^", "ü", "a{3,}", "needle|import", "os$",
@@ -46,19 +46,21 @@ def contents(draw: st.DrawFn) -> bytes:
     text = end.join(lines) + draw(st.sampled_from([b"", end, end * 2]))
     shape = draw(st.sampled_from(["plain"] * 8 + ["binary", "utf-8-sig", "utf-16"]))
     if shape == "binary":
-        return text + b"\0needle\n"
+        return b"\x7f\0" + text
     return text if shape == "plain" else text.decode("utf-8", "replace").encode(shape)
 
 
 def trees() -> st.SearchStrategy[dict[str, bytes]]:
-    directory = st.lists(st.sampled_from(NAMES[:5]), max_size=3).map("/".join)
+    directory = st.lists(st.sampled_from(NAMES[:3]), max_size=3).map("/".join)
     ignore = st.lists(st.sampled_from(IGNORES), min_size=1, max_size=4).map(
         lambda lines: "\n".join(lines).encode()
     )
     plain = st.tuples(st.tuples(directory, st.sampled_from(NAMES)).map("/".join), contents())
     special = st.tuples(directory.map(lambda d: f"{d}/.gitignore"), ignore)
     hidden = st.tuples(
-        st.sampled_from([".git/x.py", "a/.git/x.py", ".agent/sessions/1/a", ".agent/x.py", "a/.git"]),
+        st.sampled_from(
+            [".git/x.py", "a/.git/x.py", ".agent/sessions/1/a", ".agent/x.py", "a/.git"]
+        ),
         contents(),
     )
     return st.lists(st.one_of(plain, plain, special, hidden), max_size=14).map(dict)
@@ -81,7 +83,7 @@ def found_by(rg: str | None, root: Path, query: str, scope: Path, glob: str | No
 
 
 @settings(deadline=None, max_examples=250)
-@given(trees(), st.sampled_from(QUERIES), st.sampled_from(GLOBS), st.integers(0, 40))
+@given(trees(), st.sampled_from(QUERIES), st.sampled_from(GLOBS), st.integers(0, 12))
 def test_both_engines_find_the_same(
     tree: dict[str, bytes], query: str, glob: str | None, pick: int
 ) -> None:

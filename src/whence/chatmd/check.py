@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from whence.chatmd.grammar import DECLARATIONS, ELEMENTS, FLAGS, MODEL_SAID, ROLES
 from whence.chatmd.problems import PROBLEMS, Finding, Findings
@@ -14,9 +14,10 @@ from whence.chatmd.scan import (
     Assigned,
     attributes,
     raw_opener,
+    values,
 )
 from whence.chatmd.suggest import attribute_suggestion, shown
-from whence.chatmd.table import NAMES, Table, opened_at
+from whence.chatmd.table import Table, opened_at
 from whence.chatmd.walk import Opened
 from whence.shapes.document import (
     COMMENT,
@@ -31,11 +32,12 @@ from whence.shapes.document import (
 )
 
 _CHUNK = 1 << 14
+_LINKED = frozenset({"tool_call", "tool_response", "msg"})
 
 
 def diagnose(table: Table, structure: Findings, *, partial: bool) -> tuple[Diagnostic, ...]:
     """All diagnostics of a file in their order, with lines and columns."""
-    findings = Findings(structure)
+    findings = structure.copy()
     _check_bytes(table.source, findings)
     _check_elements(table, findings, partial=partial)
     _check_raw(table.source, findings)
@@ -44,10 +46,10 @@ def diagnose(table: Table, structure: Findings, *, partial: bool) -> tuple[Diagn
 
 
 def _placed(source: bytes, findings: Findings) -> Iterator[Diagnostic]:
-    ordered = sorted(findings, key=lambda found: found.start)
+    ordered = sorted(findings.found, key=lambda found: found.start)
     if findings.full:
-        *_, start, end, _ = ordered[-1]
-        ordered.append(Finding("too-many", start, end, {"most": Findings.most}))
+        last = ordered[-1]
+        ordered.append(Finding("too-many", last.start, last.end, {"most": Findings.most}))
     for found, place in zip(ordered, places(source, (one.start for one in ordered)), strict=True):
         severity, span = PROBLEMS[found.code].severity, Span(found.start, found.end)
         yield Diagnostic(severity, found.code, found.message(), found.suggestion(), span, *place)
@@ -115,16 +117,17 @@ class _Calls:
 def _check_elements(table: Table, findings: Findings, *, partial: bool) -> None:
     source, calls, begun = table.source, _Calls(findings, partial=partial), False
     fine: set[tuple[str, ...]] = set()
-    for index, kind in enumerate(table.kinds):
-        tag = NAMES[kind]
+    for index in range(len(table)):
+        tag = table.tag(index)
         if tag in (COMMENT, STRAY):
             continue
         opened = table.opened(index)
-        given = tuple(attributes(source, opened.name_end, opened.tag_end))
-        shape = (tag, *(one.name for one in given))
-        if shape not in fine and _check_tag(source, opened, given, findings):
+        given = values(source, opened.name_end, opened.tag_end)
+        shape = (tag, *(name for name, _ in given))
+        if shape not in fine and _check_tag(source, opened, findings):
             fine.add(shape)
-        _check_link(tag, opened, given, calls)
+        if tag in _LINKED:
+            _check_link(tag, opened, dict(given), calls)
         begun = begun or tag in MODEL_SAID
         if begun and tag in DECLARATIONS:
             findings.add("late-declaration", opened.start, opened.end, tag=tag)
@@ -143,8 +146,7 @@ def _check_inside(source: bytes, root: Node, findings: Findings) -> None:
         for child in element.children:
             body = child.span.end if child.body is None else child.body.start
             opened = opened_at(source, child.tag, child.span.start, body, alone=child.body is None)
-            given = tuple(attributes(source, opened.name_end, opened.tag_end))
-            _check_tag(source, opened, given, findings)
+            _check_tag(source, opened, findings)
             waiting.append(child)
 
 
@@ -156,11 +158,10 @@ def _check_ignored(element: Element, findings: Findings) -> None:
             findings.add("ignored-text", *part.span, text=text, tag=element.tag, known=known)
 
 
-def _check_tag(
-    source: bytes, opened: Opened, given: tuple[Assigned, ...], findings: Findings
-) -> bool:
+def _check_tag(source: bytes, opened: Opened, findings: Findings) -> bool:
     """Check one tag; True if every tag with the same attribute names is as good as this one."""
-    before, tag, seen = len(findings), opened.tag, set[str]()
+    before, tag, seen = len(findings.found), opened.tag, set[str]()
+    given = tuple(attributes(source, opened.name_end, opened.tag_end))
     for one in given:
         _check_attribute(tag, one, seen, findings)
         seen.add(one.name)
@@ -173,7 +174,8 @@ def _check_tag(
     quoted = source.find(b"<", opened.name_end, opened.tag_end)
     if quoted >= 0 and MARK.search(source, quoted, opened.tag_end):
         findings.add("tag-in-value", opened.start, opened.tag_end, tag=tag)
-    return len(findings) == before and tag != "msg" and not FLAGS & seen and quoted < 0
+    fine = len(findings.found) == before
+    return fine and tag != "msg" and not FLAGS & seen and quoted < 0
 
 
 def _check_attribute(tag: str, one: Assigned, seen: set[str], findings: Findings) -> None:
@@ -191,16 +193,13 @@ def _check_attribute(tag: str, one: Assigned, seen: set[str], findings: Findings
         findings.add("unknown-role", *span, value=value, known=" ".join((*ROLES, "tool")))
 
 
-def _check_link(tag: str, opened: Opened, given: Iterable[Assigned], calls: _Calls) -> None:
-    if tag not in ("tool_call", "tool_response", "msg"):
-        return
-    values = {one.name: one.value or "" for one in given}
-    call = values.get("tool_call_id")
+def _check_link(tag: str, opened: Opened, given: dict[str, str | None], calls: _Calls) -> None:
+    call = given.get("tool_call_id")
     if call is None:
         return
-    if tag == "tool_call" or "tool_call" in values:
+    if tag == "tool_call" or "tool_call" in given:
         calls.called(call, opened)
-    elif tag == "tool_response" or values.get("role") == "tool":
+    elif tag == "tool_response" or given.get("role") == "tool":
         calls.answered(call, opened)
 
 
@@ -222,7 +221,7 @@ def _check_raw(source: bytes, findings: Findings) -> None:
 
 def _check_conflicts(source: bytes, findings: Findings) -> None:
     """Conflict markers inside an element may be its text, so that they only warn."""
-    known = {found.start for found in findings if found.code == "merge-conflict"}
+    known = {found.start for found in findings.found if found.code == "merge-conflict"}
     start = source.find(b"\n<<<<<<< ")
     while start >= 0:
         middle = source.find(b"\n=======", start)

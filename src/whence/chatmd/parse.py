@@ -38,12 +38,17 @@ def parse(source: bytes | str, *, partial: bool = False) -> Document:
         source: The file. Bytes are kept as they are; any text is accepted as well.
         partial: The source is the end of a longer file, so that a response may lack its call.
     """
+    return structure(source, partial=partial)[0]
+
+
+def structure(source: bytes | str, *, partial: bool = False) -> tuple[Document, Findings]:
+    """Read an agent file; with the document, what the pass itself found wrong."""
     data = source if isinstance(source, bytes) else to_bytes(source)
     reader = _Reader(data)
     reader.read()
     table = Table(data, reader.kinds, reader.spans)
     found = Diagnostics(lambda: diagnose(table, reader.findings, partial=partial))
-    return Document(data, Nodes(table.kinds, NAMES, table.node), found)
+    return Document(data, Nodes(table.kinds, NAMES, table.node), found), reader.findings
 
 
 class _Reader:
@@ -60,8 +65,10 @@ class _Reader:
     def read(self) -> None:
         """Fill the table."""
         at, end = (3 if self.source.startswith(BOM) else 0), len(self.source)
-        while at < end:
+        while at < end and not self.findings.full:
             at = self._node(self._regular(at))
+        if at < end:
+            self._add(STRAY, at, at, end, end)
 
     def _regular(self, at: int) -> int:
         """Take elements as a writer lays them out, and stop before the first that is different.
@@ -144,8 +151,6 @@ class _Reader:
             self.findings.add(code, opened.start, opened.end, tag=opened.tag, home=home)
 
     def _report_stray(self, start: int, end: int) -> None:
-        if self.findings.full:
-            return
         conflict = _CONFLICT.match(self.source, start)
         foreign = tuple(islice(foreign_tags(self.source, start, end), self.findings.most))
         if conflict:

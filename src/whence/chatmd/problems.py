@@ -154,17 +154,30 @@ class Finding(NamedTuple):
         return PROBLEMS[self.code].suggestion.format_map(self.words)
 
 
-class Findings(list[Finding]):
+class Findings:
     """What is wrong, up to a number that somebody could read."""
 
     most = 1000
 
+    def __init__(self) -> None:
+        self.found: list[Finding] = []
+        self._count = dict.fromkeys(Severity, 0)
+
     def add(self, code: str, start: int, end: int, **words: object) -> None:
         """Remember a problem."""
-        if not self.full:
-            self.append(Finding(code, start, end, words))
+        severity = PROBLEMS[code].severity
+        self._count[severity] += 1
+        if self._count[severity] <= self.most:
+            self.found.append(Finding(code, start, end, words))
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is taken."""
-        return len(self) >= self.most
+        """Whether there are so many errors that reading on helps nobody."""
+        return self._count[Severity.ERROR] >= self.most
+
+    def copy(self) -> Findings:
+        """The same, to be added to."""
+        copy = Findings()
+        copy.found = self.found[:]
+        copy._count = self._count.copy()
+        return copy

@@ -93,8 +93,10 @@ def attributes(source: bytes, start: int, end: int) -> Iterator[Assigned]:
 
 def values(source: bytes, start: int, end: int) -> list[tuple[str, str | None]]:
     """Names and values of the same attributes, where nobody asks for their places."""
-    found = _ATTRIBUTE.findall(source, start, min(end, start + _MUCH))
-    return [(name.decode(), _value(quoted, bare)) for name, quoted, bare in found[:MOST_ATTRIBUTES]]
+    if end - start > 1 << 16:
+        return [(one.name, one.value) for one in attributes(source, start, end)]
+    found = _ATTRIBUTE.findall(source, start, end)[:MOST_ATTRIBUTES]
+    return [(name.decode(), _value(quoted, bare)) for name, quoted, bare in found]
 
 
 def _value(quoted: bytes, bare: bytes) -> str | None:

@@ -36,6 +36,13 @@ class Table:
         self.spans = spans
         """Four numbers for each node: where it, its body, the end of its body and its end are."""
 
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def tag(self, index: int) -> str:
+        """The tag of one node."""
+        return NAMES[self.kinds[index]]
+
     def opened(self, index: int) -> Opened:
         """The opening tag of an element."""
         start, body, _, end = self.spans[4 * index : 4 * index + 4]
@@ -49,23 +56,26 @@ class Table:
             return Comment(to_text(self.source[body:inner]), Span(start, end))
         if name == STRAY:
             return Stray(to_text(self.source[start:end]), Span(start, end))
-        opened = self.opened(index)
-        text = Span(body, body) if opened.alone else self.plain(index)
+        opened = opened_at(self.source, name, start, body, alone=body == end)
+        text = Span(body, body) if opened.alone else self._plain(body, inner)
         if text is None:
             return self._mixed(opened, end)
         return make(self.source, opened, self._text(text, Span(body, inner)), inner, end)
 
     def plain(self, index: int) -> Span | None:
         """Where the text of an element is, if there is nothing else in it."""
-        _, body, inner, _ = self.spans[4 * index : 4 * index + 4]
+        return self._plain(self.spans[4 * index + 1], self.spans[4 * index + 2])
+
+    def _plain(self, body: int, inner: int) -> Span | None:
+        find = self.source.find
         if raw := _RAW_START.match(self.source, body, inner):
-            close = self.source.find(RAW_CLOSE, raw.end(), inner)
+            close = find(RAW_CLOSE, raw.end(), inner)
             layout = close >= 0 and not self.source[close + 4 : inner].strip()
             return Span(raw.end(), close) if layout else None
-        mark = self.source.find(b"<", body, inner)
+        mark = find(b"<", body, inner)
         if mark >= 0 and MARK.search(self.source, mark, inner):
             return None
-        return None if self.source.find(RAW_OPEN, body, inner) >= 0 else Span(body, inner)
+        return None if find(RAW_OPEN, body, inner) >= 0 else Span(body, inner)
 
     def _text(self, span: Span, body: Span) -> tuple[Part, ...]:
         text = self.source[span.start : span.end]

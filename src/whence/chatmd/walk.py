@@ -17,10 +17,10 @@ from whence.chatmd.scan import (
     TAG_END,
     TAG_REST,
     at_line_start,
-    attributes,
     bad_tag,
     raw_opener,
     to_text,
+    values,
 )
 from whence.shapes.document import Element, Part, Span, Text
 
@@ -89,9 +89,7 @@ class Frame:
 
 def make(source: bytes, opened: Opened, parts: tuple[Part, ...], inner: int, end: int) -> Element:
     """The element between an opening tag and `end`; its body ends at `inner`."""
-    given = {
-        found.name: found.value for found in attributes(source, opened.name_end, opened.tag_end)
-    }
+    given = dict(values(source, opened.name_end, opened.tag_end))
     body = None if opened.alone else Span(opened.end, inner)
     return Element(opened.tag, given, parts, Span(opened.start, end), body)
 
@@ -193,7 +191,7 @@ class Walker:
             opener = raw_opener(self.source, at, mark.start() if mark else self.limit)
             if opener >= 0 and opener + 4 < self.no_raw_close:
                 at = self._raw(stack[-1], opener)
-            elif mark is None:
+            elif mark is None or self.findings.full:
                 at = self._unclosed(stack, self.limit)
             elif not mark.group(2):
                 at = self._comment(stack[-1], mark)

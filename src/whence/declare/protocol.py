@@ -8,23 +8,24 @@ Documents need not be valid YAML: `type: "file" | "directory"` and `{start: int,
 read as the text that they are. Where a definition is silent:
 
 - category: by the first part of the name (terminal, python and js are exec), else custom.
-- effects: fs and search read, exec executes, memory writes, custom executes and uses the network
-  unless its sandbox says `network: false`. What `paths` and `sandbox.network` grant is added.
+- effects: fs reads and writes, search reads, exec executes, memory writes, custom executes and
+  uses the network unless its sandbox says `network: false`. What `paths` and `sandbox.network`
+  grant is added.
 - description: required, except in the driver form, which has `schema:` for `input_schema:`.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import yaml
 from rapidfuzz import fuzz, process, utils
 
-from whence.declare.shorthand import MAX_DEPTH, MAX_TEXT, Path, compile_schema, is_type_word
+from whence.declare.protocol_yaml import Block, Document, blocks, read
+from whence.declare.shorthand import compile_schema, is_type_word
+from whence.declare.type_text import Path
 from whence.errors import Conflict, InvalidArgs, ParseError
 from whence.shapes.tool import Effect, Example, Sandbox, Tool
 
@@ -39,7 +40,7 @@ _SIGNS = frozenset(("output_schema", "sandbox", "examples", "mcp_server", "effec
 _PREFIXES = {"fs": "fs", "search": "search", "memory": "memory"}
 _PREFIXES |= dict.fromkeys(("exec", "terminal", "python", "js"), "exec")
 _EFFECTS = {
-    "fs": {Effect.READ},
+    "fs": {Effect.READ, Effect.WRITE},
     "search": {Effect.READ},
     "exec": {Effect.EXECUTE},
     "memory": {Effect.WRITE},
@@ -47,7 +48,6 @@ _EFFECTS = {
 }
 _NAME = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,128}(?<!\.)")
 _TOOL_KEY = re.compile(r"^ *(?:- +)*(?:input_schema|custom_tools) *:", re.MULTILINE)
-_FENCE = re.compile(r"(?P<indent> *)(?P<marks>`{3,}|~{3,})\s*(?P<info>[^`]*)")
 
 
 def load_tools(text: str, *, source: str) -> list[Tool]:
@@ -65,8 +65,8 @@ def load_tools(text: str, *, source: str) -> list[Tool]:
         Conflict: two definitions have one name.
     """
     _check_text(text, source)
-    blocks = _blocks(text.removeprefix("\ufeff"))
-    definitions = [found for block in blocks for found in _definitions(block, source)]
+    found_blocks = blocks(text.removeprefix("\ufeff"))
+    definitions = [found for block in found_blocks for found in _definitions(block, source)]
     first_lines: dict[str, int] = {}
     for each in definitions:
         if each.name in first_lines:
@@ -99,274 +99,13 @@ def _conflict(source: str, name: str, first: int, again: int) -> Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
-    text: str
-    first_line: int
-    fenced: bool
-
-
-def _blocks(text: str) -> Iterator[_Block]:
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    if not any(line.startswith(("```", "~~~")) for line in lines):
-        yield _Block("\n".join(lines), 1, fenced=False)
-        return
-    opening, start = None, 0
-    for number, line in enumerate([*lines, ""]):
-        fence = _FENCE.fullmatch(line)
-        if opening is None:
-            opening, start = fence, number + 1
-        elif number == len(lines) or _closes(fence, opening):
-            if opening["info"].lower().split()[:1] in (["yaml"], ["yml"]):
-                inside = (_dedented(inner, opening["indent"]) for inner in lines[start:number])
-                yield _Block("\n".join(inside), start + 1, fenced=True)
-            opening = None
-
-
-def _closes(fence: re.Match[str] | None, opening: re.Match[str]) -> bool:
-    return fence is not None and not fence["info"] and fence["marks"].startswith(opening["marks"])
-
-
-def _dedented(line: str, indent: str) -> str:
-    return line.removeprefix(indent) if line.startswith(indent) else line.lstrip(" ")
-
-
-class _Document:
-    """A YAML document as plain values, built event by event, with the line of every key.
-
-    Keys are always text, scalars are those of YAML 1.2 (`no` is a word), and nothing is expanded.
-    """
-
-    def __init__(self, source: str, first_line: int) -> None:
-        self.source = source
-        self.first_line = first_line
-        self.value: object = None
-        self.lines: dict[Path, int] = {}
-        self.repeats: list[tuple[Path, int, int]] = []
-        self._open: list[dict[str, object] | list[object]] = []
-        self._at: list[Any] = []
-        """For each open container the current key or index; None where a key comes next."""
-
-    def take(self, event: yaml.Event) -> None:
-        """Add what one event says."""
-        line = self.first_line + (event.start_mark.line if event.start_mark else 0)
-        if isinstance(event, yaml.NodeEvent):
-            self._refuse_indirection(event, line)
-        if isinstance(event, yaml.ScalarEvent):
-            self._scalar(event, line)
-        elif isinstance(event, yaml.MappingStartEvent):
-            self._enter({}, line)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            self._enter([], line)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self._at.pop()
-            self._put(self._open.pop())
-
-    def _refuse_indirection(self, event: yaml.NodeEvent, line: int) -> None:
-        if event.anchor is not None:
-            raise self.problem(line, f"the anchor {event.anchor!r} is not read", "Write it out.")
-        if isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent) and event.tag:
-            raise self.problem(line, f"the tag {event.tag!r} is not read", "Drop the tag.")
-
-    def _scalar(self, event: yaml.ScalarEvent, line: int) -> None:
-        if self._at and self._at[-1] is None:
-            self._key(event.value, line)
-            return
-        self._begin_item(line)
-        self._put(_resolved(event.value) if event.implicit[0] else event.value)
-
-    def _key(self, name: str, line: int) -> None:
-        self._at[-1] = name
-        first = self.lines.setdefault(tuple(self._at), line)
-        if name in self._open[-1]:
-            self.repeats.append((tuple(self._at), first, line))
-
-    def _enter(self, container: dict[str, object] | list[object], line: int) -> None:
-        if self._at and self._at[-1] is None:
-            raise self.problem(line, "a key is a list or a mapping", "Use text for keys.")
-        if len(self._open) >= MAX_DEPTH:
-            raise self.problem(line, f"nested more than {MAX_DEPTH} levels deep", "Flatten it.")
-        self._begin_item(line)
-        self._open.append(container)
-        self._at.append(None if isinstance(container, dict) else 0)
-
-    def _begin_item(self, line: int) -> None:
-        """Remember where an item of a list, or the whole, starts; a key has its own line."""
-        if not self._open or isinstance(self._open[-1], list):
-            self.lines[tuple(self._at)] = line
-
-    def _put(self, value: object) -> None:
-        if not self._open:
-            self.value = value
-            return
-        container = self._open[-1]
-        if isinstance(container, dict):
-            container.setdefault(self._at[-1], value)
-            self._at[-1] = None
-        else:
-            container.append(value)
-            self._at[-1] += 1
-
-    def line_of(self, at: Path) -> int:
-        """The line of a key, or of the nearest one above it that is known."""
-        known = (self.lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in self.lines)
-        return next(known, self.first_line)
-
-    def problem(self, line: int, message: str, suggestion: str) -> ParseError:
-        details = {"source": self.source, "line": line}
-        return ParseError(f"{self.source}:{line}: {message}", suggestion, details=details)
-
-
-_INTEGER = re.compile(r"[-+]?[0-9]{1,400}")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_CONSTANTS: dict[str, bool | None] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
-_CONSTANTS |= {"true": True, "True": True, "TRUE": True}
-_CONSTANTS |= {"false": False, "False": False, "FALSE": False}
-
-
-def _resolved(text: str) -> object:
-    if text in _CONSTANTS:
-        return _CONSTANTS[text]
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    if len(text) < 400 and _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
-        return number
-    return text
-
-
-def _read(block: _Block, source: str) -> list[_Document]:
-    """The documents of a block as they stand, else with their shorthand quoted."""
-    try:
-        return _parsed(block.text, block.first_line, source)
-    except yaml.YAMLError:
-        pass
-    try:
-        return _parsed(_with_quotes(block.text), block.first_line, source)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        offset = mark.line if mark else block.text.count("\n", 0, getattr(error, "position", 0))
-        line = block.first_line + offset
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
-        raise ParseError(
-            f"{source}:{line}: {problem}",
-            "Correct the YAML; quote what holds `: ` or ` #`, and shorthand of several lines.",
-            details={"source": source, "line": line},
-        ) from None
-
-
-def _parsed(text: str, first_line: int, source: str) -> list[_Document]:
-    documents: list[_Document] = []
-    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.DocumentStartEvent):
-            documents.append(_Document(source, first_line))
-        elif documents:
-            documents[-1].take(event)
-    return documents
-
-
-_QUOTED = re.compile(r"""\"(?:[^"\\]|\\.)*+\"|'(?:[^']|'')*+'""")
-_ENTRY = re.compile(
-    r"""(?P<dashes>\ *(?:-\ +)*)
-    (?P<key>(?:"[^"]*"\ *|'[^']*'\ *|[^\s"'#\[\]{}|>&*!%@`,?:-][^:#]*):\ +)?
-    (?P<value>.*)""",
-    re.VERBOSE,
-)
-_BLOCK_SCALAR = re.compile(r"[|>][-+1-9]{0,2} *(?:#.*)?")
-
-
-def _with_quotes(text: str) -> str:
-    """YAML whose shorthand values are quoted, line by line; block scalars and comments stay."""
-    lines: list[str] = []
-    scalar_indent, quote = math.inf, ""
-    for line in text.split("\n"):
-        lines.append(line)
-        if not line.strip() or len(line) - len(line.lstrip(" ")) > scalar_indent:
-            continue
-        scalar_indent = math.inf
-        if quote:
-            quote = "" if _closing(quote + line, 0) else quote
-            continue
-        entry = _ENTRY.fullmatch(line)
-        if entry is None or not (entry["key"] or entry["dashes"].strip()) or not entry["value"]:
-            continue
-        if _BLOCK_SCALAR.fullmatch(entry["value"]):
-            dashes = entry["dashes"]
-            scalar_indent = len(dashes) if entry["key"] else len(dashes.rstrip()) - 1
-        elif entry["value"][0] in "\"'" and not _closing(entry["value"], 0):
-            quote = entry["value"][0]
-        elif len(line) <= MAX_TEXT:
-            lines[-1] = line[: entry.start("value")] + _quoted_where_needed(entry["value"])
-    return "\n".join(lines)
-
-
-def _quoted_where_needed(value: str) -> str:
-    end = _closing(value, 0) if value[0] in "\"'{[" else None
-    comment = value.find(" #", end or 0)
-    body, rest = (value, "") if comment < 0 else (value[:comment], value[comment:])
-    return _readable(body, in_flow=False, depth=0) + rest
-
-
-def _readable(text: str, *, in_flow: bool, depth: int) -> str:
-    """One value, quoted where YAML would not read it as the text that it is."""
-    body = text.strip()
-    if not body or depth > MAX_DEPTH or (body[-1] == "," and not in_flow):
-        return text
-    if body[0] in "\"'{[":
-        end = _closing(body, 0)
-        after = body[end:].strip() if end else "unclosed"
-        quote = after[:1] in ("?", "[", "|")
-        inner = _flow(body, depth) if not after and body[0] in "{[" else body
-    else:
-        quote = any(sign in body for sign in "[]{}") if in_flow else ": " in body and "{" in body
-        inner = body
-    fixed = "'" + body.replace("'", "''") + "'" if quote else inner
-    return text.replace(body, fixed, 1)
-
-
-def _flow(body: str, depth: int) -> str:
-    """A closed `{…}` or `[…]`, each of its parts made readable."""
-    parts, position = [body[0]], 1
-    while position < len(body):
-        end = _part_end(body, position)
-        parts += [_readable(body[position:end], in_flow=True, depth=depth + 1), body[end : end + 1]]
-        position = end + 1
-    return "".join(parts)
-
-
-def _part_end(body: str, position: int) -> int:
-    while position < len(body):
-        sign = body[position]
-        if sign in ",}]" or (sign == ":" and body[position + 1 : position + 2] in ("", " ")):
-            return position
-        end = _closing(body, position) if sign in "\"'{[(" else None
-        position = end or position + 1
-    return position
-
-
-def _closing(text: str, start: int) -> int | None:
-    """The position after what closes the quote or bracket at `start`; None: it stays open."""
-    depth, position = 0, start
-    while position < len(text):
-        if text[position] in "\"'":
-            quoted = _QUOTED.match(text, position)
-            if quoted is None:
-                return None
-            position = quoted.end()
-        else:
-            depth += (text[position] in "{[(") - (text[position] in "}])")
-            position += 1
-        if depth == 0:
-            return position
-    return None
-
-
-@dataclass(frozen=True, slots=True)
 class _Definition:
     """A tool definition as it was found, with what an error message needs."""
 
     name: str
     fields: Fields
     at: Path
-    document: _Document
+    document: Document
 
     def line(self, *keys: str | int) -> int:
         return self.document.line_of((*self.at, *keys))
@@ -377,9 +116,9 @@ class _Definition:
         return InvalidArgs(f"{source}:{line}: {self.name}: {message}", suggestion, details=details)
 
 
-def _definitions(block: _Block, source: str) -> Iterator[_Definition]:
+def _definitions(block: Block, source: str) -> Iterator[_Definition]:
     try:
-        documents = _read(block, source)
+        documents = read(block, source)
     except ParseError:
         # A page may show any YAML; only what declares tools has to be right.
         if block.fenced and not _TOOL_KEY.search(block.text):
@@ -400,7 +139,7 @@ def _definitions(block: _Block, source: str) -> Iterator[_Definition]:
             )
 
 
-def _refuse_repeats(document: _Document, names: Mapping[Path, str]) -> None:
+def _refuse_repeats(document: Document, names: Mapping[Path, str]) -> None:
     for path, first, again in document.repeats:
         if path in names:
             raise _conflict(document.source, names[path], first, again)
@@ -408,7 +147,7 @@ def _refuse_repeats(document: _Document, names: Mapping[Path, str]) -> None:
         raise document.problem(again, message, "Keep one of the two.")
 
 
-def _found(value: Fields, document: _Document) -> Iterator[tuple[Path, str | None, object]]:
+def _found(value: Fields, document: Document) -> Iterator[tuple[Path, str | None, object]]:
     """Where definitions stand, and the name that their place gives them."""
     if "name" in value and "input_schema" in value and not _is_template(value):
         yield (), None, value
@@ -426,7 +165,7 @@ def _found(value: Fields, document: _Document) -> Iterator[tuple[Path, str | Non
 
 
 def _members(
-    key: str, part: object, document: _Document
+    key: str, part: object, document: Document
 ) -> Iterator[tuple[Path, str | None, object]]:
     if isinstance(part, dict):
         yield from (((key, name), name, each) for name, each in part.items())
@@ -472,7 +211,7 @@ def _closest(word: object, known: Iterable[str], likeness: int = 60) -> str | No
     return near[0] if near else None
 
 
-def _definition(at: Path, key: str | None, part: object, document: _Document) -> _Definition:
+def _definition(at: Path, key: str | None, part: object, document: Document) -> _Definition:
     place = _Definition(key or ".".join(map(str, at)) or "tool", {}, at, document)
     if not isinstance(part, dict):
         raise place.problem(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import sys
 from functools import lru_cache
 
@@ -16,11 +17,12 @@ from whence.errors import InvalidArgs
 from whence.shapes.place import Place
 
 _OPENAT2 = 437
-_NO_MAGICLINKS = 0x02
 _NO_SYMLINKS = 0x04
 _BENEATH = 0x08
 _LONGEST = 4096
 _O_PATH = getattr(os, "O_PATH", 0)
+_ODD = re.compile(r"//|/\.\.?(?:/|$)").search
+"""What makes a path's spelling differ from where it leads."""
 
 
 class _How(ctypes.Structure):
@@ -89,25 +91,20 @@ class Root:
     def locate(self, given: str) -> Place:
         """Where a path leads once every link is followed; the file need not exist."""
         raw = _as_bytes(given)
-        relative = given.removeprefix(self.prefix)
-        if HAS_OPENAT2 and not relative.startswith("/"):
-            real = self._resolve(raw if relative == given else os.fsencode(relative or "."))
-            if real is not None:
-                return self._place(given, real)
+        if HAS_OPENAT2 and self._is_plain(given, raw):
+            return Place(given, self.prefix + given, given, True)
         return self._place(given, os.path.realpath(os.path.join(self.path, given)))
 
-    def _resolve(self, relative: bytes) -> str | None:
-        """The kernel's answer for a path that exists and stays below; None: look more closely."""
+    def _is_plain(self, given: str, raw: bytes) -> bool:
+        """Whether the path exists below, spelt as it is, without a link in it: one system call."""
+        if given[0] in "/." or given[-1] in "/." or _ODD(given):
+            return False
         try:
-            found = _openat2(self.descriptor, relative, _O_PATH, _BENEATH | _NO_MAGICLINKS)
+            found = _openat2(self.descriptor, raw, _O_PATH, _BENEATH | _NO_SYMLINKS)
         except OSError:
-            return None
-        try:
-            return os.readlink(f"/proc/self/fd/{found}")
-        except OSError:
-            return None
-        finally:
-            os.close(found)
+            return False
+        os.close(found)
+        return True
 
     def _place(self, given: str, real: str) -> Place:
         if real.startswith(self.prefix):

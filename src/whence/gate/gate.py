@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,8 +27,7 @@ _encode = msgspec.json.Encoder().encode
 _MAX_ARGUMENT_BYTES = 64_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A call taken apart, as the journal records it, whatever becomes of it."""
 
     tool: str
@@ -42,8 +41,7 @@ class Request:
     unparsed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """A call that goes no further."""
 
     request: Request
@@ -51,8 +49,7 @@ class Refused:
     violation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(NamedTuple):
     """A call that a person must decide about."""
 
     request: Request
@@ -280,13 +277,19 @@ def _request(draft: Draft) -> Request:
         arguments,
         draft.why,
         draft.comments,
-        tuple(dict.fromkeys(place.path for _, place in draft.touched)),
+        _distinct([place.path for _, place in draft.touched]),
         call.tool if call.tool != name else None,
         call.unparsed,
     )
 
 
+def _distinct(paths: list[str]) -> tuple[str, ...]:
+    return tuple(paths) if len(paths) < 2 else tuple(dict.fromkeys(paths))
+
+
 def _comments(note: object, key: str) -> tuple[Comment, ...]:
+    if note is None:
+        return ()
     notes = note if isinstance(note, list) else [note]
     return tuple(Comment((key,), text) for text in notes if isinstance(text, str) and text.strip())
 

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from whence.declare.toolbox import Mounted, Toolbox
 from whence.errors import UsageError
 from whence.shapes.call import Fault
-from whence.shapes.pattern import matches_any, path_matcher
+from whence.shapes.pattern import constant_matcher, matches_any, path_matcher
 from whence.shapes.place import Place
 from whence.shapes.policy import Policy, Rule, Verdict
 from whence.shapes.tool import Effect
@@ -28,6 +28,9 @@ SENSITIVE = (
     ".npmrc", ".pypirc", ".ssh/", ".aws/", ".gnupg/", "*credentials*",
 )  # fmt: skip
 """Files that usually hold secrets: touching them asks."""
+_is_protected = constant_matcher(PROTECTED)
+_is_sensitive = constant_matcher(*SENSITIVE)
+_is_git = constant_matcher(".git/**")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Ruling:
 
 
 Touched = Sequence[tuple[Effect, Place]]
+_HARMLESS = frozenset({Effect.READ, Effect.WRITE})
+_ALLOWED = Ruling(Verdict.ALLOW, "a declared tool may read and write inside the workspace")
 
 
 def parse_rule(text: str, verdict: Verdict, source: str, toolbox: Toolbox) -> Rule:
@@ -70,7 +75,7 @@ def parse_rule(text: str, verdict: Verdict, source: str, toolbox: Toolbox) -> Ru
 def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
     """What the rules and the defaults say about a call."""
     for effect, place in touched:
-        if effect is Effect.WRITE and place.inside and path_matcher(PROTECTED)(place.path):
+        if effect is Effect.WRITE and place.inside and _is_protected(place.path):
             return Ruling(
                 Verdict.DENY, f"{place.path!r} belongs to the journal and its settings",
                 violation="append_only",
@@ -78,7 +83,7 @@ def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
     sandbox = _beyond_sandbox(mounted, touched)
     if sandbox is not None:
         return sandbox
-    ruled = _ruled(mounted, touched, policy.rules)
+    ruled = _ruled(mounted, touched, policy.rules) if policy.rules else None
     return ruled or _default(mounted, touched)
 
 
@@ -163,19 +168,17 @@ def _default(mounted: Mounted, touched: Touched) -> Ruling:
         if not place.inside:
             reason = f"{place.given!r} leads outside the workspace"
             return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched), "sandbox")
-        if matches_any(SENSITIVE, place.path):
+        if _is_sensitive(place.path):
             reason = f"{place.path!r} looks like a file of secrets"
             return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
-        if effect is Effect.WRITE and path_matcher(".git/**")(place.path):
+        if effect is Effect.WRITE and _is_git(place.path):
             reason = f"{place.path!r} belongs to git"
             return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
-    for effect, reason in (
-        (Effect.EXECUTE, "it executes without full isolation"),
-        (Effect.NETWORK, "it uses the network"),
-    ):
-        if effect in tool.effects:
-            return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
-    return Ruling(Verdict.ALLOW, "a declared tool may read and write inside the workspace")
+    if tool.effects <= _HARMLESS:
+        return _ALLOWED
+    network_only = Effect.EXECUTE not in tool.effects
+    reason = "it uses the network" if network_only else "it executes without full isolation"
+    return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
 
 
 def smallest_rule(mounted: Mounted, touched: Touched) -> str:

@@ -8,8 +8,7 @@ is wanted ("because I need it") is weak.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from whence.shapes.call import Fault
 from whence.shapes.policy import WhyPolicy
@@ -34,14 +33,16 @@ _GENERIC = frozenset(
     running search searching see shell show stuff text thing tool update use using value view write
     writing""".split()
 )
+_ENDINGS = ("ing", "ies", "es", "ed", "s")
 _LONG = 500
+_LONG_WARNING = "why is long; one sentence would do"
+_LONGEST_PLACEHOLDER = 30
 _TOO_LONG = 2_000
 _SUGGESTION = "Add `why`: one sentence that says what this call is meant to achieve."
 _REWRITE = "Say what you want to find out or bring about, not which tool you use."
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(NamedTuple):
     """A reason, judged."""
 
     text: str
@@ -51,70 +52,76 @@ class Reason:
 
 def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) -> Reason:
     """The reason with a single space between words, and what is wrong with it under the policy."""
+    text = " ".join(why.split()) if type(why) is str else ""
     if policy is WhyPolicy.OFF:
-        return Reason(" ".join(why.split()) if isinstance(why, str) else "")
-    absent = _absence(why)
+        return Reason(text)
+    words = _WORD.findall(text.lower())
+    absent = _absence(why, text, words)
     if absent:
-        text = " ".join(why.split()) if isinstance(why, str) else ""
-        if policy is WhyPolicy.OPTIONAL and (why is None or text == ""):
+        if policy is WhyPolicy.OPTIONAL and (why is None or why == ""):
             return Reason("")
         return Reason(text, Fault("MISSING_WHY", f"{tool}: {absent}", _SUGGESTION))
-    assert isinstance(why, str)  # noqa: S101 - _absence answered for everything else
-    text = " ".join(why.split())
     if len(text) > _TOO_LONG:
         message = f"{tool}: why has {len(text)} characters, more than {_TOO_LONG}"
         return Reason(text, Fault("INVALID_ARGS", message, "Say it in one sentence."))
-    weakness = _weakness(text, tool, arguments)
+    weakness = _weakness(words, tool, arguments)
     if weakness is None:
-        long = len(text) > _LONG
-        return Reason(text, None, "why is long; one sentence would do" if long else None)
+        return Reason(text, None, _LONG_WARNING if len(text) > _LONG else None)
     if policy is WhyPolicy.STRICT:
         return Reason(text, Fault("MISSING_WHY", f"{tool}: {weakness}: {text!r}", _REWRITE))
     return Reason(text, None, f"weak why: {weakness}: {text!r}")
 
 
-def _absence(why: object) -> str | None:
+def _absence(why: object, text: str, words: list[str]) -> str | None:
+    if words:
+        short = len(text) <= _LONGEST_PLACEHOLDER
+        if short and text.strip(" .!?\"'()[]<>{}").lower() in _PLACEHOLDERS:
+            return f"why is a placeholder: {why!r}"
+        return None
     if why is None:
         return "why is missing"
     if not isinstance(why, str):
         return f"why must be a sentence, not {_shown(why)}"
-    if not why.strip():
-        return f"why is blank: {why!r}"
-    if _WORD.search(why) is None:
-        return f"why has no word in it: {why!r}"
-    if " ".join(why.split()).strip(" .!?\"'()[]<>{}").lower() in _PLACEHOLDERS:
-        return f"why is a placeholder: {why!r}"
-    return None
+    return f"why has no word in it: {why!r}" if text else f"why is blank: {why!r}"
 
 
-def _weakness(text: str, tool: str, arguments: dict[str, Any]) -> str | None:
-    said = [word for word in _WORD.findall(text.lower()) if word not in _EMPTY]
-    if not said:
+def _weakness(words: list[str], tool: str, arguments: dict[str, Any]) -> str | None:
+    """The first word that says something ends the search; most reasons have one early."""
+    circular, own, repeated = True, "", []
+    for word in words:
+        if word in _EMPTY:
+            continue
+        circular = False
+        if word in _GENERIC or _stem(word) in _GENERIC:
+            continue
+        own = own or _own_text(tool, arguments)
+        if word not in own and _stem(word) not in own:
+            return None
+        repeated.append(word)
+    if circular:
         return "circular, it only says that the call is wanted"
-    meant = [word for word in said if word not in _GENERIC and _stem(word) not in _GENERIC]
-    if not meant:
+    if not repeated:
         return "mechanical, it only names the tool"
-    own = _own_words(tool, arguments)
-    if all(word in own or _stem(word) in own for word in meant):
+    own_words = frozenset(_WORD.findall(own))
+    if all(word in own_words or _stem(word) in own_words for word in repeated):
         return "mechanical, it only repeats the tool and its arguments"
     return None
 
 
-def _own_words(tool: str, arguments: dict[str, Any]) -> frozenset[str]:
-    short = (
-        item
-        for value in arguments.values()
-        for item in (value if isinstance(value, list) else (value,))
-        if isinstance(item, str) and len(item) <= 200
-    )
-    return frozenset(word for text in (tool, *short) for word in _WORD.findall(text.lower()))
+def _own_text(tool: str, arguments: dict[str, Any]) -> str:
+    texts = [tool]
+    for value in arguments.values():
+        if type(value) is str:
+            texts.append(value[:201])
+        elif type(value) is list:
+            texts.extend(item for item in value if type(item) is str)
+    return "\n".join(text for text in texts if len(text) <= 200).lower()
 
 
 def _stem(word: str) -> str:
-    for ending in ("ing", "ies", "es", "ed", "s"):
-        if word.endswith(ending) and len(word) > len(ending) + 2:
-            return word[: -len(ending)]
-    return word
+    if not word.endswith(_ENDINGS) or len(word) < 5:
+        return word
+    return next(word[: -len(end)] for end in _ENDINGS if word.endswith(end))
 
 
 def _shown(value: object) -> str:

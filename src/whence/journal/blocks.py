@@ -19,14 +19,16 @@ class Block(NamedTuple):
     line: int
     before: bytes
     """Everything since the block before, from a line break on."""
+    before_line: int
+    """The number of the line that this line break ends."""
     text: bytes
-    """The YAML, with a line break before and behind it; empty for the words after the last block."""
+    """The YAML between two line breaks; empty for the words behind the last block."""
 
 
 def blocks(
     descriptor: int, start: int, stop: int, *, line: int = 1, chunk: int = 1 << 20
 ) -> Iterator[Block]:
-    """The blocks between two offsets, the first at the start of a line; an unfinished one is left out."""
+    """The blocks between two offsets, both at the start of a line; an unfinished one is skipped."""
     buffer, base, position = b"\n", start - 1, start
     line -= 1
     while True:
@@ -38,14 +40,16 @@ def blocks(
             done = closing
         buffer = buffer[done:]
         base += done
-        data = os.pread(descriptor, min(chunk, stop - position), position) if position < stop else b""
+        data = (
+            os.pread(descriptor, min(chunk, stop - position), position) if position < stop else b""
+        )
         if not data:
             break
         position += len(data)
         buffer += data
     opening = buffer.find(_OPEN)
     rest = buffer if opening < 0 else buffer[: opening + 1]
-    yield Block(base + 1, line + 1, rest, b"")
+    yield Block(base + 1, line + 1, rest, line, b"")
 
 
 def _find(buffer: bytes, start: int) -> tuple[int, int] | None:
@@ -61,4 +65,4 @@ def _block(buffer: bytes, start: int, found: tuple[int, int], base: int, line: i
     top = heading if heading >= 0 else opening
     lines = line + buffer.count(b"\n", start, top + 1)
     text = buffer[opening + len(_OPEN) - 1 : closing + 1]
-    return Block(base + top + 1, lines, buffer[start : opening + 1], text)
+    return Block(base + top + 1, lines, buffer[start : opening + 1], line, text)

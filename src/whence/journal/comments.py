@@ -30,12 +30,13 @@ for _name, _pattern, _first in (
     ("int", r"[-+]?(?:0|[1-9][0-9]*|0o[0-7]+|0x[0-9a-fA-F]+)", "-+0123456789"),
     (
         "float",
-        r"[-+]?(?:(?:\.[0-9]+|[0-9]+\.[0-9]*)(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+"
-        r"|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)",
+        r"[-+]?(?:(?:\.\d+|\d+\.\d*)(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+|\.inf|\.Inf)|\.nan|\.NaN",
         "-+.0123456789",
     ),
 ):
-    _Loader.add_implicit_resolver(_TAG + _name, re.compile(rf"^(?:{_pattern})$"), list(_first))  # type: ignore[no-untyped-call]
+    _Loader.add_implicit_resolver(
+        _TAG + _name, re.compile(rf"^(?:{_pattern})$", re.ASCII), list(_first)
+    )
 
 
 def load_with_comments(text: str) -> tuple[JSONValue, tuple[Comment, ...]]:
@@ -54,7 +55,7 @@ def load_with_comments(text: str) -> tuple[JSONValue, tuple[Comment, ...]]:
             if node is None:
                 return None, tuple(Comment((), words) for _, words in _found(text, []))
             marks = _Marks(node)
-            value: JSONValue = loader.construct_document(node)  # type: ignore[no-untyped-call]
+            value: JSONValue = loader.construct_document(node)
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -85,10 +86,15 @@ class _Marks:
 
     def _target(self, text: str, position: int) -> tuple[str, ...]:
         line_start = text.rfind("\n", 0, position) + 1
-        if text[line_start:position].strip():
+        before = text[line_start:position]
+        if before.strip(" \t-"):
             return self._behind(line_start, position)
         following = bisect_right(self._starts, position)
-        return self.keys[following][3] if following < len(self.keys) else ()
+        if following == len(self.keys):
+            return ()
+        if "-" in before:  # behind the dash of an item: about the item's first key
+            following = bisect_right(self._starts, self._starts[following]) - 1
+        return self.keys[following][3]
 
     def _behind(self, line_start: int, position: int) -> tuple[str, ...]:
         here = bisect_left(self._starts, line_start)

@@ -37,7 +37,9 @@ def sealed(top: str, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
     """A whole record and its hash; `top` is the file's header, where it is the first one."""
     moment = now()
     stamp = f'timestamp: "{moment}"\n'
-    return seal_up(b"%b%b%b" % (f"{top}## {moment[11:19]}".encode(), text, stamp.encode()), seq, prev)
+    return seal_up(
+        b"%b%b%b" % (f"{top}## {moment[11:19]}".encode(), text, stamp.encode()), seq, prev
+    )
 
 
 def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:

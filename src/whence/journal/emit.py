@@ -81,7 +81,7 @@ def _literal(text: str, indent: int) -> str:
     chomp = "-"
     if not lines[-1]:
         lines.pop()
-        chomp = "" if lines[-1] else "+"
+        chomp = "+" if text == "\n" or text.endswith("\n\n") else ""
     body = "\n".join([pad + line if line else "" for line in lines])
     return f"|2{chomp}\n{body}"
 

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from whence.journal.record import NO_HASH
 
 HEAD = "session-log.head"
+_WIDTH = 160
 _FORM = re.compile(
-    rb"whence-head/1 seq=(\d{12}) call=(\d{12}) part=(\d{6}) size=(\d{15}) hash=([0-9a-f]{64})\n"
+    rb"whence-head/1 seq=(\d{1,15}) call=(\d{1,15}) part=(\d{1,9}) size=(\d{1,15}) "
+    rb"hash=([0-9a-f]{64}) *\n"
 ).fullmatch
 
 
@@ -35,10 +37,11 @@ class Head:
         except FileNotFoundError:
             return None
         try:
-            match = _FORM(os.read(descriptor, 1024))
+            data = os.read(descriptor, 1024)
         finally:
             os.close(descriptor)
-        if match is None:
+        match = _FORM(data)
+        if match is None or len(data) != _WIDTH:
             return None
         seq, call, part, size = (int(match[group]) for group in range(1, 5))
         return cls(seq, call, part, size, match[5].decode())
@@ -46,7 +49,5 @@ class Head:
 
 def pack_head(seq: int, last_call: int, part: int, size: int, digest: str) -> bytes:
     """A head's bytes: of one width whatever the numbers, so that one write replaces it whole."""
-    return (
-        f"whence-head/1 seq={seq:012d} call={last_call:012d} part={part:06d} "
-        f"size={size:015d} hash={digest}\n"
-    ).encode()
+    text = f"whence-head/1 seq={seq} call={last_call} part={part} size={size} hash={digest}"
+    return f"{text:{_WIDTH - 1}}\n".encode()

@@ -22,7 +22,7 @@ from whence.journal.standing import OUTCOMES
 
 
 class Touch(msgspec.Struct, array_like=True):
-    """One call that touched a path: where it stands, and where its outcome stands (-1: not here)."""
+    """A call that touched a path: where it stands, and where its outcome does (-1: not here)."""
 
     offset: int
     line: int
@@ -68,7 +68,7 @@ class Indexer:
 
 
 def paths_of(block: bytes) -> list[str]:
-    """The paths of a call; hand-written logs have no `paths`, so there it is the argument `path`."""
+    """The paths of a call: its `paths`, or where a person wrote the log, the argument `path`."""
     start = block.find(b"\npaths: [")
     if start < 0:
         path = key(block, b"  path")

@@ -61,7 +61,7 @@ def head_missing() -> Event:
     """Said when nothing could tell whether the end of the log was still there."""
     fields = {
         "code": "HEAD_MISSING",
-        "message": "session-log.head was missing or unreadable: events at the end of the log may be gone",
+        "message": "the head was missing or unreadable: the last events of the log may be gone",
         "recovery": "the head was written anew from the log",
     }
     return Event("warning", fields, "Warning: Head Missing")

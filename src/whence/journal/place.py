@@ -25,7 +25,7 @@ class Place:
     standing: Standing = field(default_factory=Standing)
 
     def follow(self, descriptor: int, stop: int) -> str | None:
-        """Advance over the good records before an offset; what is wrong with the next, if any is."""
+        """Advance over the good records before an offset; what is wrong with the next, if it is."""
         for record in records(descriptor, self.size, stop):
             problem = self.standing.fault_in(record)
             if problem:
@@ -84,7 +84,7 @@ def _follow_to_head(place: Place, head: Head | None, descriptor: int, size: int)
 
 
 def standing_before(first: Record, part: int) -> Standing:
-    """Where things stood before the first record of a part, as far as that record can be trusted."""
+    """Where things stood before the first record of a part, as far as it can be trusted."""
     if not first.whole or (part == 1 and key(first.block, b"type") not in OPENINGS):
         return Standing()
     claimed = Standing.claimed(first)

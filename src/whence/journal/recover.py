@@ -1,7 +1,7 @@
 """A damaged part is set aside, never repaired in place: a fresh one starts with a `recovery` event.
 
-Every event of the old part that can still be read follows, its text unchanged, chained anew. Numbers
-are never used twice: the new ones go on behind the highest that was ever known.
+Every event of the old part that can still be read follows, its text unchanged, chained anew.
+Numbers are never used twice: the new ones go on behind the highest that was ever known.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from whence.shapes.json import JSONValue
 OUTCOMES = frozenset({"tool_result", "tool_error"})
 OPENINGS = frozenset({"continued", "recovery"})
 """Events that may open a part other than the first, and say where things stand."""
+_SESSION = frozenset({"session_start", "session_end"})
+_QUIET = frozenset({"rotated", "continued", "recovery", "warning"})
 _OWN_ID = re.compile(r"call-(\d{1,15})").fullmatch
 
 
@@ -31,25 +33,34 @@ class Standing:
     open_calls: dict[str, str] = field(default_factory=dict)
     """Calls without an outcome, with their tools."""
     last_type: str = ""
+    ended: bool = False
+    """Whether the session has ended and was not taken up again."""
 
     def next_call_id(self) -> str:
         """An id that no call of this session has."""
         return f"call-{self.last_call + 1:03d}"
 
-    def count(self, kind: str, call_id: str, tool: str) -> None:
-        """Take one event into account."""
+    def count(self, kind: str, call_id: str, tool: str) -> str | None:
+        """Take one event into account; what is odd about it, coming after those before."""
         self.last_type = kind
         if kind == "tool_call":
+            twice = call_id in self.open_calls
             self.calls += 1
             self.open_calls[call_id] = tool
-            own = _OWN_ID(call_id)
-            if own:
+            if call_id[:5] == "call-" and (own := _OWN_ID(call_id)):
                 self.last_call = max(self.last_call, int(own[1]))
+            if twice:
+                return f"{call_id!r} is called again before it had an outcome"
         elif kind in OUTCOMES:
-            self.open_calls.pop(call_id, None)
             self.errors += kind == "tool_error"
+            if self.open_calls.pop(call_id, None) is None:
+                return f"an outcome without a call: {call_id!r}"
         elif kind == "violation":
             self.violations += 1
+        elif kind in _SESSION:
+            self.ended = kind == "session_end"
+            return None
+        return f"{kind} after the session's end" if self.ended and kind not in _QUIET else None
 
     def fault_in(self, record: Record) -> str | None:
         """Why a record does not continue this chain; None where it does."""
@@ -63,18 +74,21 @@ class Standing:
         seq = number(block, b"seq")
         return None if seq == self.seq + 1 else f"seq is {seq}, expected {self.seq + 1}"
 
-    def advance(self, record: Record) -> None:
-        """Go on to a record that continues the chain."""
+    def advance(self, record: Record) -> str | None:
+        """Go on to a whole record; what is odd about it, coming after those before."""
         block = record.block
         kind = key(block, b"type") or ""
         call_id = tool = ""
-        if kind == "tool_call" or kind in OUTCOMES:
+        if kind == "tool_call":
             call_id, tool = key(block, b"call_id") or "", key(block, b"tool") or ""
+        elif kind in OUTCOMES:
+            call_id = key(block, b"call_id") or ""
         elif kind in OPENINGS:
             self.last_call = max(self.last_call, number(block, b"last_call"))
-        self.count(kind, call_id, tool)
+        seq = number(block, b"seq")
+        self.seq = seq if seq > 0 else self.seq + 1
         self.hash = record.hash
-        self.seq = number(block, b"seq")
+        return self.count(kind, call_id, tool)
 
     def as_fields(self) -> dict[str, JSONValue]:
         """What the first event of a part says, so that the parts before need not be read."""
@@ -83,6 +97,7 @@ class Standing:
             "errors": self.errors,
             "violations": self.violations,
             "last_call": self.last_call,
+            "ended": self.ended,
             "open_calls": dict(self.open_calls),
         }
 
@@ -101,5 +116,6 @@ class Standing:
         standing.errors = fields.get("errors", 0)
         standing.violations = fields.get("violations", 0)
         standing.last_call = fields.get("last_call", 0)
+        standing.ended = fields.get("ended", False)
         standing.open_calls = dict(fields.get("open_calls", {}))
         return standing

@@ -34,7 +34,16 @@ class Store:
             raise
 
     def lock(self) -> None:
-        """Keep every other writer out."""
+        """Keep every other writer out.
+
+        Raises:
+            Unavailable: It was closed.
+        """
+        if self.directory < 0:
+            raise Unavailable(
+                f"the journal {self.path} is closed; nothing was recorded",
+                "Open the session again.",
+            )
         fcntl.flock(self.directory, fcntl.LOCK_EX)
 
     def unlock(self) -> None:
@@ -71,7 +80,7 @@ class Store:
     def status(self, part: int) -> tuple[int, int]:
         """Size and inode of a part as they are now; zeros where it is gone."""
         try:
-            status = os.stat(part_name(part), dir_fd=self.directory, follow_symlinks=False)
+            status = os.stat(part_name(part), dir_fd=self.directory)
         except FileNotFoundError:
             return 0, 0
         return status.st_size, status.st_ino

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from threading import Lock
 from types import TracebackType
@@ -39,7 +39,9 @@ _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}").fullmatch
 class Journal:
     """The append-only log of one session, open for writing. Made by `open`, ended by `close`."""
 
-    def __init__(self, store: Store, session: str, *, durable: bool, limits: tuple[int, int]) -> None:
+    def __init__(
+        self, store: Store, session: str, *, durable: bool, limits: tuple[int, int]
+    ) -> None:
         self.session = session
         self.directory = store.path
         self._store = store
@@ -167,7 +169,7 @@ class Journal:
         vouched_for = self._load()
         events: list[Event] = []
         standing = self._place.standing
-        if standing.seq == 0 or standing.last_type == "session_end":
+        if standing.seq == 0 or standing.ended:
             events.append(session_start(self.session, purpose, resumed=standing.seq > 0))
         if not vouched_for:
             events.append(head_missing())
@@ -184,7 +186,7 @@ class Journal:
         self._write([session_end(self.session, reason, self._place.standing)])
 
     def _load(self) -> bool:
-        """Find the end of the log, recovering it where needed; whether a head vouched for that end."""
+        """Find the end of the log, recovering it where needed; whether a head vouched for it."""
         found = survey(self._store.directory)
         if found.problem:
             recover(self._store.directory, self.session, found)
@@ -217,18 +219,20 @@ class Journal:
     def _ends_part(self) -> bool:
         return self._place.standing.last_type == "rotated" and self._place.size > 0
 
-    def _write(self, events: Iterable[Event]) -> None:
+    def _write(self, events: Sequence[Event]) -> None:
+        if not events:
+            return
         place = self._place
         full = place.size >= self._rotate_bytes or place.events >= self._rotate_events
         if full or self._ends_part:
             self._rotate()
         if self._place.size == 0 and self._place.part > 1:
             events = (continued(self._place.part, self._place.standing), *events)
-        self._put(tuple(events))
+        self._put(events)
 
     def _rotate(self) -> None:
         if not self._ends_part:
-            self._put((rotated(self._place.part),))
+            self._put([rotated(self._place.part)])
         with suppress(OSError):  # an index can be derived again at any time
             write_index(self._store.directory, self._place.part)
         self._turn_page()
@@ -238,18 +242,17 @@ class Journal:
         place.inode = self._store.attach(place.part)
         self._place = place
 
-    def _put(self, events: tuple[Event, ...]) -> None:
+    def _put(self, events: Sequence[Event]) -> None:
         place, standing = self._place, self._place.standing
         seq, prev = standing.seq, standing.hash
         top = "" if place.size else header(self.session, now(), place.part)
-        data = b""
+        records: list[bytes] = []
         for event in events:
             seq += 1
             record, prev = sealed(top, compose(event, self._redactor), seq, prev)
-            data = data + record if data else record
+            records.append(record)
             top = ""
-        if not data:
-            return
+        data = b"".join(records)
         self._store.append(data, place.size)
         self._group.written()
         place.size += len(data)
@@ -258,10 +261,13 @@ class Journal:
         for event in events:
             fields = event.fields
             standing.count(event.type, str(fields.get("call_id", "")), str(fields.get("tool", "")))
+        self._remember()
+
+    def _remember(self) -> None:
         try:
-            self._store.put_head(place.head())
-        except OSError:  # noqa: SIM105 - in the way of every append, `suppress` costs too much
-            pass  # the events are recorded, and a head that lags behind is harmless
+            self._store.put_head(self._place.head())
+        except OSError:
+            return  # the events are recorded, and a head that lags behind is harmless
 
 
 class _Exclusive:
@@ -274,11 +280,6 @@ class _Exclusive:
     def __enter__(self) -> None:
         self._mutex.acquire()
         try:
-            if self._store.directory < 0:
-                raise Unavailable(
-                    f"the journal {self._store.path} is closed; nothing was recorded",
-                    "Open the session again.",
-                )
             self._store.lock()
         except BaseException:
             self._mutex.release()

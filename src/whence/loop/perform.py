@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -125,50 +125,65 @@ async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> 
         outcome = _outcome(room, call_id, admitted, started, fault=fault)
         _recorded(outcome, room, events.tool_error(outcome, fault))
         raise
-    return _finish(admitted, call_id, room, started, ended)
+    duration = time.perf_counter() - started
+    room.usage.end(duration, ended.bytes_written)
+    name, warnings = admitted.mounted.name, admitted.warnings + ended.warnings
+    if ended.fault is None:
+        return _succeed(Done(call_id, name, warnings, duration * 1000), room, ended)
+    artifact = None
+    if ended.traceback:
+        artifact = _keep(room, call_id, name, "traceback.txt", ended.traceback)
+    outcome = Outcome(
+        call_id,
+        room.journal.session,
+        name,
+        fault=ended.fault,
+        artifact=artifact,
+        warnings=warnings,
+        duration_ms=duration * 1000,
+    )
+    return _recorded(outcome, room, events.tool_error(outcome, ended.fault))
 
 
-def _finish(admitted: Admitted, call_id: str, room: Room, started: float, ended: Ended) -> Outcome:
-    room.usage.end(time.perf_counter() - started, ended.bytes_written)
-    outcome = _outcome(room, call_id, admitted, started, fault=ended.fault)
-    outcome = replace(outcome, warnings=admitted.warnings + ended.warnings)
-    if ended.fault is not None:
-        if ended.traceback:
-            outcome = replace(
-                outcome, artifact=_keep(room, outcome, "traceback.txt", ended.traceback)
-            )
-        return _recorded(outcome, room, events.tool_error(outcome, ended.fault))
-    return _limited(outcome, room, ended)
+class Done(NamedTuple):
+    """What is known of a call that gave a result, besides the result."""
+
+    call_id: str
+    tool: str
+    warnings: tuple[str, ...]
+    duration_ms: float
 
 
-def _limited(outcome: Outcome, room: Room, ended: Ended) -> Outcome:
+def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
     """The result as far as it goes, and where the rest is."""
     limits = room.policy.limits
     value: Any = ended.value
-    whole = value if isinstance(value, str) else _encode(value).decode()
+    whole = value if type(value) is str else _encode(value).decode()
     allowed = min(limits.output_chars, max(limits.turn_chars - room.turn_chars, 0))
     artifact = None
     if len(whole) > limits.inline_chars:
-        name = "txt" if isinstance(value, str) else "json"
-        artifact = _keep(room, outcome, name, whole)
+        ending = "txt" if type(value) is str else "json"
+        artifact = _keep(room, done.call_id, done.tool, ending, whole)
     cut = len(whole) > allowed
-    outcome = replace(
-        outcome,
-        result=cut_value(value, allowed) if cut else value,
+    outcome = Outcome(
+        done.call_id,
+        room.journal.session,
+        done.tool,
+        cut_value(value, allowed) if cut else value,
         truncated=ended.truncated or cut,
         artifact=artifact,
+        warnings=done.warnings,
+        duration_ms=done.duration_ms,
     )
     room.turn_chars += min(len(whole), allowed)
     return _recorded(outcome, room, events.tool_result(outcome, whole if artifact else None))
 
 
-def _keep(room: Room, outcome: Outcome, ending: str, text: str) -> str | None:
+def _keep(room: Room, call_id: str, tool: str, ending: str, text: str) -> str | None:
     """Write an artifact; its path as file tools take it. A full disk is no fault."""
     data = room.redactor.redact(text).encode(errors="replace")
     try:
-        relative = write_artifact(
-            room.journal.directory, outcome.tool, f"{outcome.call_id}.{ending}", data
-        )
+        relative = write_artifact(room.journal.directory, tool, f"{call_id}.{ending}", data)
     except OSError:
         return None
     path = f"{room.journal.directory}/{relative}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 
 def glob_regex(pattern: str) -> str:
-    """The regular expression of a path pattern, for RE2.
+    """The regular expression of a path pattern, the same for `re` and RE2.
 
     `*` and `?` stay within a name, `**` crosses names. A pattern with no inner slash matches at any
     depth; one that names a directory (`src`, `src/`, `src/**`) matches it and everything below it.
@@ -55,7 +56,7 @@ def _class(body: str, at: int) -> tuple[int, str]:
 
 
 def _literal(char: str) -> str:
-    return char if char.isalnum() or char in "_/-" else f"\\x{{{ord(char):x}}}"
+    return f"\\{char}" if char in ".+*?()|[]{}^$\\" else char
 
 
 @lru_cache(maxsize=4096)
@@ -70,3 +71,12 @@ def path_matcher(pattern: str) -> Callable[[str], bool]:
 def matches_any(patterns: Iterable[str], path: str) -> bool:
     """Whether one of the patterns matches."""
     return any(path_matcher(pattern)(path) for pattern in patterns)
+
+
+def constant_matcher(*patterns: str) -> Callable[[str], bool]:
+    """One test for several patterns of our own, each with a single star at the most.
+
+    Such patterns cannot backtrack, so that the faster standard engine will do.
+    """
+    compiled = re.compile("|".join(f"(?:{glob_regex(p)[4:]})" for p in patterns), re.DOTALL).match
+    return lambda path: compiled(path) is not None

@@ -32,11 +32,7 @@ def sides(patch: Patch) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
         ("--- a/x y.py\t2024-01-01 00:00:00\n+++ b/x y.py\t\n", ("x y.py", "x y.py")),
         ('--- "a/\\303\\244\\t\\"q\\".py"\n+++ "b/\\303\\244\\t\\"q\\".py"\n', ('ä\t"q".py',) * 2),
         ("diff --git a/x b/x\nindex 12ab..34cd 100644\n--- a/x\n+++ b/x\n", ("x", "x")),
-        (
-            "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\n"
-            "--- a/x\n+++ b/y\n",
-            ("x", "y"),
-        ),
+        ("diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y\n", ("x", "y")),
         ("Index: x.py\n=======\n--- x.py\t(revision 1)\n+++ x.py\t(copy)\n", ("x.py", "x.py")),
         ("From: somebody\nSubject: a change\n\n---\n x | 2 +-\n\n--- a/x\n+++ b/x\n", ("x", "x")),
     ],
@@ -48,7 +44,7 @@ def test_headers_of_every_kind_give_the_paths(
 
     assert (patch.old_path, patch.new_path) == paths
     assert sides(patch) == [(("a", "b", "c"), ("a", "B", "c"))]
-    assert not (patch.creates or patch.deletes or patch.warnings)
+    assert (patch.creates, patch.deletes, patch.warnings) == (False, False, ())
 
 
 def test_a_name_that_needs_quotes_survives_make_and_parse() -> None:
@@ -192,9 +188,7 @@ def test_a_diff_sent_with_crlf_means_the_same() -> None:
         ("diff --git a/x b/x\nBinary files a/x and b/x differ\n", 2, "binary"),
     ],
 )
-def test_a_malformed_diff_is_refused_and_its_line_named(
-    diff: str, line: int, problem: str
-) -> None:
+def test_a_malformed_diff_is_refused_and_its_line_named(diff: str, line: int, problem: str) -> None:
     error = refused(diff)
 
     assert error.details["line"] == line

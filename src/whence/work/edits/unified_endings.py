@@ -80,32 +80,37 @@ def _last_change_adds(hunk: Hunk) -> bool:
 def _adapted(lines: Sequence[str], hunk: Hunk, place: int) -> list[str]:
     """The new lines of the hunk: context as in the file, added ones ending like neighbours."""
     new: list[str] = []
+    with_ending = hunk.old[:-1] if hunk.old_unterminated else hunk.old
     at_old = at_new = 0
     for run in _RUNS.finditer(hunk.signs):
-        at = place + at_old
-        kept = len(run[1])
-        removed = hunk.old[at_old + kept : at_old + kept + run[2].count("-")]
-        added = hunk.new[at_new + kept : at_new + kept + run[2].count("+")]
-        new += lines[at : at + kept]
-        new += _ended(lines, at + kept, removed, added)
-        at_old += kept + len(removed)
-        at_new += kept + len(added)
+        kept, removed, added = len(run[1]), run[2].count("-"), run[2].count("+")
+        new += lines[place + at_old : place + at_old + kept]
+        at_old, at_new = at_old + kept, at_new + kept
+        new += _ended(
+            hunk.new[at_new : at_new + added],
+            with_ending[at_old : at_old + removed],
+            lines[place + at_old : place + at_old + removed] or _neighbour(lines, place + at_old),
+        )
+        at_old, at_new = at_old + removed, at_new + added
     if hunk.new_unterminated:
         new[-1] = hunk.new[-1]
     return new
 
 
-def _ended(
-    lines: Sequence[str], at: int, removed: Sequence[str], added: Sequence[str]
-) -> list[str]:
-    """Added lines with the endings of the lines that they replace, or else follow."""
+def _neighbour(lines: Sequence[str], at: int) -> Sequence[str]:
+    """The line above, or else the one below."""
+    return lines[at - 1 : at] if at else lines[:1]
+
+
+def _ended(added: Sequence[str], removed: Sequence[str], like: Sequence[str]) -> list[str]:
+    """Added lines that end as `like` does, unless the ending is what the diff changes."""
     ended = []
     for index, line in enumerate(added):
         text = line.removesuffix("\r")
         old = removed[index] if index < len(removed) else line
-        if old != line and old.removesuffix("\r") == text:
-            ended.append(line)  # the very purpose of the change
-            continue
-        like = at + min(index, len(removed) - 1) if removed else max(at - 1, 0)
-        ended.append(text + _cr(lines[like]) if lines else line)
+        is_change_of_ending = old != line and old.removesuffix("\r") == text
+        if is_change_of_ending or not like:
+            ended.append(line)
+        else:
+            ended.append(text + _cr(like[min(index, len(like) - 1)]))
     return ended

@@ -16,6 +16,7 @@ from whence.work.edits.unified_place import (
 )
 from whence.work.edits.unified_shapes import Hunk
 
+_ONCE_MORE = "If lines shall be added once more, give context lines above and below them."
 _SHOWN_LINES = 60
 _SHOWN_CHARS = 300
 
@@ -40,7 +41,7 @@ def already_applied(hunks: int) -> Conflict:
     count = f"all {hunks} hunks" if hunks > 1 else "the hunk"
     return Conflict(
         f"the change is already there: the file looks as it would after {count}",
-        "Nothing needs to be done. To be sure, read the file again.",
+        f"Nothing needs to be done. {_ONCE_MORE}",
         details={"reason": "already_applied"},
     )
 
@@ -134,8 +135,7 @@ def _ambiguous(_: Search, found: Misfit) -> Conflict:
 def _hunk_already_applied(_: Search, found: Misfit) -> Conflict:
     return Conflict(
         f"{_named(found.hunk)}: the change is already there, at line {found.expected + 1}",
-        "Leave this hunk out. If the lines shall really stand there once more, add context lines "
-        "on both sides.",
+        f"Leave this hunk out. {_ONCE_MORE}",
         details=_details(found),
     )
 

@@ -104,26 +104,28 @@ def _refuse_unwritable(argument: str, text: str) -> None:
 def _placed(
     query: str, root: str, scope: str, *, glob: str | None, limits: tuple[int, float]
 ) -> Query:
+    workspace, target = os.path.realpath(root), os.path.realpath(scope)
     try:
-        mode = os.stat(scope).st_mode
+        mode = os.stat(target).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        shown = os.path.relpath(scope, root)
         raise NotFound(
-            f"no such file or directory: {shown!r}", "List the directory above it, or leave it out."
+            f"no such file or directory: {os.path.relpath(scope, root)!r}",
+            "List the directory above it, or leave it out.",
         ) from None
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
         raise InvalidArgs(
             f"neither a directory nor a file: {scope!r}", "Search a directory or a regular file."
         )
-    inside = os.path.commonpath([root, scope]) == root
-    base = root if inside else scope if stat.S_ISDIR(mode) else os.path.dirname(scope)
+    is_file = stat.S_ISREG(mode)
+    inside = os.path.commonpath([workspace, target]) == workspace
+    base = workspace if inside else os.path.dirname(target) if is_file else target
     return Query(
         pattern=query,
         base=base,
-        target=os.path.relpath(scope, base),
+        target=target,
         glob=glob,
-        is_file=stat.S_ISREG(mode),
-        prefix=b"" if inside else os.fsencode(base) + b"/",
+        is_file=is_file,
+        unshown=os.fsencode(os.path.join(workspace, "")) if inside else b"",
         cap=limits[0],
         timeout_s=limits[1],
     )

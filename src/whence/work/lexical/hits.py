@@ -48,23 +48,23 @@ class Query:
 
     pattern: str
     base: str
-    """An absolute directory, from which paths and anchored globs count."""
+    """The absolute directory to which globs with a slash are anchored."""
     target: str
-    """What to search, relative to `base`."""
+    """The absolute path of what to search."""
     glob: str | None
     is_file: bool
-    prefix: bytes
-    """What is put before a path to show it; empty inside the workspace."""
+    unshown: bytes
+    """The beginning of absolute paths that is not shown; empty outside of the workspace."""
     cap: int
     timeout_s: float
 
     def shown(self, path: bytes) -> str:
-        """A path below `base` as a reader sees it."""
-        return (self.prefix + path).decode("utf-8", "replace")
+        """An absolute path as a reader sees it."""
+        return path.removeprefix(self.unshown).decode("utf-8", "replace")
 
 
 def readable(line: bytes) -> str:
-    """A line as a reader sees it: text without carriage returns at its end, cut where it is too long."""
+    """A line as a reader sees it: without carriage returns at its end, cut where it is too long."""
     text = line[:_SHOWN_BYTES].decode("utf-8", "replace")
     if len(line) <= _SHOWN_BYTES:
         text = text.rstrip("\r")

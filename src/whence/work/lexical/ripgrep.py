@@ -36,19 +36,19 @@ _FLAGS = (
 )  # fmt: skip
 _EXCLUDED = ("--glob=!.git", "--glob=!/.agent/sessions")
 
-_LINE = re.compile(rb"(?:\./)?(.*?)\0(\d+)([:-])(.*)", re.DOTALL)
+_LINE = re.compile(rb"(.*?)\0(\d+)([:-])(.*)", re.DOTALL)
 _NUL_NOTE = re.compile(
-    rb"(?:\./)?(.*): (?:WARNING: stopped searching binary file after match|binary file matches) "
+    rb"(.*): (?:WARNING: stopped searching binary file after match|binary file matches) "
     rb"\(found .* byte around offset \d+\)"
 )
 _SEARCHED = re.compile(rb"(\d+) files searched")
-_FILE_NOTE = re.compile(r"^(?:rg: )?\./(.*): (.*?)(?: \(os error \d+\))?$", re.MULTILINE)
+_FILE_NOTE = re.compile(r"^(?:rg: )?(/.*): (.*) \(os error \d+\)$", re.MULTILINE)
 _CARETS = re.compile(r"^(.*)\n( *)\^+ *$", re.MULTILINE)
 
 
 async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
     """What ripgrep finds, stopped as soon as there is one hit too many."""
-    if query.is_file and _is_binary(os.path.join(query.base, query.target)):
+    if query.is_file and _is_binary(query.target):
         return found(query, [], [binary(query.shown(os.fsencode(query.target)))], "rg")
     output = _Output(query)
     try:
@@ -70,8 +70,8 @@ async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
 def _argv(query: Query, rg: str) -> list[str]:
     # The last matching glob decides, so ours come after the caller's.
     globs = () if query.glob is None else (f"--glob={query.glob}",)
-    place = "./" if query.target == "." else f"./{query.target}"
-    return [rg, *_FLAGS, *globs, *_EXCLUDED, "--", query.pattern, place]
+    # Absolute: ripgrep 13 matches relative paths wrongly with the ignore files above them.
+    return [rg, *_FLAGS, *globs, *_EXCLUDED, "--", query.pattern, query.target]
 
 
 def _is_binary(path: str) -> bool:

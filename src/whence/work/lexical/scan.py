@@ -79,9 +79,9 @@ class _Scan:
         finally:
             os.close(fd)
         if text.is_cut and len(self._hits) > before:
-            self._warnings.append(partly_binary(self._walk.shown(path)))
+            self._warnings.append(partly_binary(self._query.shown(path)))
         if text.is_binary and self._query.is_file:
-            self._warnings.append(binary(self._walk.shown(path)))
+            self._warnings.append(binary(self._query.shown(path)))
 
     def _scan_piece(self, path: bytes, piece: Piece) -> None:
         data, position, stop, number = piece
@@ -97,7 +97,7 @@ class _Scan:
             number += data.count(b"\n", counted, begin)
             counted = begin
             end = _line_end(data, at)
-            shown = self._walk.shown(path)
+            shown = self._query.shown(path)
             self._hits.append(
                 Hit(shown, number, readable(data[begin:end]), _around(data, begin, end))
             )

@@ -32,13 +32,12 @@ class Walk:
     def __init__(self, query: Query) -> None:
         self.warnings: list[str] = []
         self._query = query
-        self._base = os.fsencode(query.base)
-        self._skip = len(self._base.rstrip(b"/")) + 1
+        self._skip = len(os.path.join(os.fsencode(query.base), b""))
         self._glob, self._glob_selects = _compiled(query)
 
     def files(self) -> Iterator[bytes]:
         """Absolute paths, in the order of their names, directory by directory."""
-        top = os.path.normpath(os.path.join(self._base, os.fsencode(self._query.target)))
+        top = os.fsencode(self._query.target)
         if self._query.is_file:
             yield top
             return
@@ -52,14 +51,10 @@ class Walk:
             else:
                 yield entry.path
 
-    def shown(self, path: bytes) -> str:
-        """A path as a reader sees it."""
-        return self._query.shown(path[self._skip :])
-
     def note_unreadable(self, path: bytes, error: OSError) -> None:
         """Warn of a file or directory that cannot be read; one that is gone is no news."""
         if not isinstance(error, FileNotFoundError):
-            self.warnings.append(unreadable(self.shown(path), str(error.strerror)))
+            self.warnings.append(unreadable(self._query.shown(path), str(error.strerror)))
 
     def _entries(
         self, directory: bytes, above: _Level | None
