@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -16,8 +17,10 @@ def main() -> int:
     options = _options()
     rg, patch = version_of("rg", "--version"), version_of("patch", "--version")
     print(f"{conditions()}; {rg}; {patch}")
-    print("Cost of whence ÷ cost of the other side; CPU time unless said otherwise, best of several.")
-    print(f"\n{'row':<4}{'what':<84}{'ratio':>9}{'goal':>9}")
+    print(
+        "Cost of whence ÷ cost of the other side; CPU time unless said otherwise, best of several."
+    )
+    print(f"\n{'row':<4}{'what':<84}{'ratio':>9}{'goal':>9}{'':9}{'load':>5}")
     sound = True
     for name in options.rows or ROWS:
         try:
@@ -49,7 +52,8 @@ def _line(result: Result, *, raw: bool) -> str:
         return f"{lead} skipped: {result.reason}"
     goal = "" if result.goal is None else f"≤ {result.goal:g}"
     sides = f"  ({result.ours:.3g} ÷ {result.theirs:.3g})" if raw else ""
-    return f"{lead}{_figures(result.value):>9}{goal:>9}  {result.verdict}{sides}".rstrip()
+    load = os.getloadavg()[0]
+    return f"{lead}{_figures(result.value):>9}{goal:>9}  {result.verdict:<7}{load:5.1f}{sides}"
 
 
 def _figures(value: float) -> str:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 import msgspec
@@ -22,7 +23,7 @@ from whence.shapes.call import Call
 from whence.shapes.policy import Policy, Quotas
 from whence.shapes.tool import Effect
 
-CALLS = 500
+CALLS = 100
 IN_TURN = 20
 SYNCED = 20
 UNLIMITED = Policy(quotas=Quotas(calls=None, calls_per_turn=None, repeats=None))
@@ -52,7 +53,8 @@ def _not_durable(session: Session, runner: asyncio.Runner) -> Iterator[Result]:
     ours = _per_call(runner, lambda texts: _one_by_one(session, texts), CALLS)
     together = _per_call(runner, lambda texts: _together(session, texts), IN_TURN, turns=10)
     floor = _per_call(runner, _least(), CALLS, turns=10)
-    yield compare("3", "gated call ÷ orjson + jsonschema-rs + function", ours, floor, goal=32)
+    what = "gated call ÷ orjson + jsonschema-rs + function"
+    yield compare("3", what, ours, floor, goal=32, rounds=50)
     for peer, script, goal in PEERS:
         what = f"gated call ÷ added cost of one of {IN_TURN} calls in a turn, {peer.requirement}"
         try:
@@ -66,7 +68,7 @@ def _beside(
     what: str, goal: float, sides: tuple[Side, Side], driver: peers.Driver
 ) -> Iterator[Result]:
     ours, together, none, one, many = alternately(
-        *sides, lambda: driver(0), lambda: driver(1), lambda: driver(IN_TURN)
+        *sides, lambda: driver(0), lambda: driver(1), lambda: driver(IN_TURN), rounds=15
     )
     added, further = (many - none) / IN_TURN, (many - one) / (IN_TURN - 1)
     yield Ratio("3", what, ours, added, goal)
@@ -179,15 +181,17 @@ def _size(directory: Path) -> int:
 
 
 def _count_syncs(work: Callable[[], object]) -> int:
-    real, seen = os.fdatasync, []
+    seen = 0
+    real = os.fdatasync
 
-    def counting(descriptor: int) -> None:
-        seen.append(descriptor)
-        real(descriptor)
+    def counting(fd: Any) -> None:
+        nonlocal seen
+        seen += 1
+        real(fd)
 
     os.fdatasync = counting
     try:
         work()
     finally:
         os.fdatasync = real
-    return len(seen)
+    return seen

@@ -6,17 +6,11 @@ import hashlib
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
-from benchmarks.measure import (
-    Ratio,
-    Result,
-    compare,
-    of_function,
-    of_reading,
-    peak_memory,
-)
+from benchmarks.measure import Ratio, Result, compare, of_function, of_reading, peak_memory
 from whence.journal.query import stats, why
 from whence.journal.read import last_entries
 from whence.journal.verify import verify
@@ -27,6 +21,8 @@ LARGE, SMALL = 100_000, 10_000
 TIMES = f"{LARGE:,} ÷ {SMALL:,} events"
 LINEAR, CONSTANT = 13, 1.3
 """What ten times the size may cost at the most, for what is to be linear, and constant."""
+NEEDED = 0.1
+"""How much of a journal a question about little of it may read: the open part and the indices."""
 FILES = 1_000
 APPENDS = 200
 PATH = "src/module_7.py"
@@ -59,30 +55,22 @@ def _appending(root: str) -> Iterator[Result]:
 
 
 def _asking(large: Path, small: Path) -> Iterator[Result]:
-    def both(question: Callable[[Path], object]) -> tuple[Callable[[], object], ...]:
-        return lambda: question(large), lambda: question(small)
+    def grown(name: str, question: Callable[[Path], object], goal: float) -> Result:
+        ours, theirs = (of_function(lambda log=log: question(log)) for log in (large, small))  # type: ignore[misc]
+        return compare("J", f"log {name}, {TIMES}", ours, theirs, goal=goal)
 
-    big, little = both(lambda log: _sound(log))
-    yield compare(
-        "J", f"log verify, {TIMES}", of_function(big), of_function(little, 3), goal=LINEAR
-    )
-    hashing = of_function(lambda: _hashed(large))
-    yield compare("J", "log verify ÷ sha256 of the same bytes", of_function(big), hashing, goal=None)
-    big, little = both(stats)
-    yield compare(
-        "J", f"log stats, {TIMES}", of_function(big), of_function(little, 3), goal=LINEAR
-    )
-    big, little = both(lambda log: list(why(log, PATH)))
-    yield compare(
-        "J", f"log why PATH, {TIMES}", of_function(big), of_function(little, 5), goal=LINEAR
-    )
-    yield Ratio("J", "log why PATH, bytes read ÷ all", of_reading(big)(), _size(large), 0.1)
-    big, little = both(lambda log: last_entries(log, 20))
-    yield compare(
-        "J", f"log show --last 20, {TIMES}", of_function(big, 5), of_function(little, 5),
-        goal=CONSTANT,
-    )  # fmt: skip
-    yield Ratio("J", "log show --last 20, bytes read ÷ all", of_reading(big)(), _size(large), 0.01)
+    def read(name: str, question: Callable[[Path], object]) -> Result:
+        ours = of_reading(lambda: question(large))()
+        return Ratio("J", f"log {name}, bytes read ÷ all bytes", ours, _size(large), NEEDED)
+
+    yield grown("verify", _sound, LINEAR)
+    check, hashing = of_function(lambda: _sound(large)), of_function(lambda: _hashed(large))
+    yield compare("J", "log verify ÷ sha256 of the same bytes", check, hashing, goal=None)
+    yield grown("stats", stats, LINEAR)
+    yield grown("why PATH", _reasons, LINEAR)
+    yield read("why PATH", _reasons)
+    yield grown("show --last 20", _last, CONSTANT)
+    yield read("show --last 20", _last)
 
 
 def _remembering(large: Path, small: Path) -> Iterator[Result]:
@@ -99,34 +87,37 @@ def _written(root: str, events: int) -> Path:
         return Path(journal.directory)
 
 
-class _opened:  # noqa: N801 - reads as what it does
-    """A journal without syncs, let go at the end."""
-
-    def __init__(self, root: str, name: str) -> None:
-        self.journal = Journal.open(root, name, durable=False)
-
-    def __enter__(self) -> Journal:
-        return self.journal
-
-    def __exit__(self, *_: object) -> None:
-        self.journal.close()
+def _opened(root: str, name: str) -> closing[Journal]:
+    return closing(Journal.open(root, name, durable=False))
 
 
 def _step(journal: Journal, number: int) -> None:
     """A call and its result, about a thousand bytes each."""
     path, reason = f"src/module_{number % FILES}.py", f"Keep what step {number} found out"
     arguments = {"path": path, "content": TEXT, "why": reason}
-    fields = {"tool": "fs.write", "args": arguments, "paths": [path]}
-    call_id = journal.append_call(Event("tool_call", fields, "Tool Call: fs.write", reason))
-    result = {"bytes_written": len(TEXT), "created": False, "head": TEXT}
-    fields = {"call_id": call_id, "tool": "fs.write", "success": True, "duration_ms": 0.7}
-    journal.append(Event("tool_result", fields | {"result": result}, "Tool Result: fs.write"))
+    asked = {"tool": "fs.write", "args": arguments, "paths": [path]}
+    call_id = journal.append_call(Event("tool_call", asked, "Tool Call: fs.write", reason))
+    answered = {
+        "call_id": call_id, "tool": "fs.write", "success": True, "duration_ms": 0.7,
+        "result": {"bytes_written": len(TEXT), "created": False, "head": TEXT},
+    }  # fmt: skip
+    journal.append(Event("tool_result", answered, "Tool Result: fs.write"))
 
 
 def _sound(log: Path) -> None:
     report = verify(log)
     if not report.ok:
         raise RuntimeError(f"the journal is broken: {report.problems[:3]}")
+
+
+def _reasons(log: Path) -> None:
+    if not list(why(log, PATH)):
+        raise RuntimeError(f"{PATH} was never touched")
+
+
+def _last(log: Path) -> None:
+    if len(last_entries(log, 20)) != 20:
+        raise RuntimeError("the last events are not there")
 
 
 def _hashed(log: Path) -> None:

@@ -1,7 +1,7 @@
 """Costs of two sides, taken by turns, and the ratio between them.
 
-CPU time repeats on a busy machine where elapsed time does not, so it is what is compared; the best of
-several rounds counts, since noise only ever adds.
+CPU time repeats on a busy machine where elapsed time does not, so it is what is compared; the best
+of several rounds counts, since noise only ever adds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-ROUNDS = 7
+ROUNDS = 5
 
 Side: TypeAlias = Callable[[], float]
 """Does its work once more and says what it cost."""
@@ -62,7 +62,8 @@ def compare(
     row: str, what: str, ours: Side, theirs: Side, *, goal: float | None, rounds: int = ROUNDS
 ) -> Ratio:
     """The ratio of the best of both sides."""
-    return Ratio(row, what, *alternately(ours, theirs, rounds=rounds), goal)
+    best, least = alternately(ours, theirs, rounds=rounds)
+    return Ratio(row, what, best, least, goal)
 
 
 def alternately(*sides: Side, rounds: int = ROUNDS) -> list[float]:

@@ -54,9 +54,7 @@ def _rewritten(source: Path, change: Path, result: Path) -> None:
 def _example() -> tuple[str, str, str]:
     """A file, a diff that changes one line in a hundred, and the file after it."""
     words = random.Random(10)
-    old = [
-        f"    value_{n % 977} = compute({words.random():.9f})  # line {n}" for n in range(LINES)
-    ]
+    old = [f"    value_{n % 977} = compute({words.random():.9f})  # line {n}" for n in range(LINES)]
     new = list(old)
     for hunk in range(HUNKS):
         new[_row(hunk)] += " changed"

@@ -69,7 +69,7 @@ def _uv(*arguments: str) -> None:
 
 
 class Driver:
-    """A program in a peer's environment that measures the peer: a number goes in, a cost comes out."""
+    """A program in a peer's environment that measures it: a number goes in, a cost comes out."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process

@@ -58,7 +58,7 @@ async def _scan(corpus: str, query: str) -> None:
         raise RuntimeError(f"the fallback found nothing for {query!r}")
 
 
-class _Recorder(Processes):
+class _Recorder:
     """Remembers what was run."""
 
     argv: Sequence[str] = ()
@@ -67,15 +67,13 @@ class _Recorder(Processes):
         self, argv: Sequence[str], *, cwd: str, timeout_s: float, max_line: int = 65536
     ) -> AbstractAsyncContextManager[ProcessStream]:
         self.argv = argv
-        return super().stream(argv, cwd=cwd, timeout_s=timeout_s, max_line=max_line)
+        return Processes().stream(argv, cwd=cwd, timeout_s=timeout_s, max_line=max_line)
 
 
 def _rg(runner: asyncio.Runner, corpus: str, query: str, rg: str) -> Side:
     """The same ripgrep, with the same arguments, to its end."""
     recorder = _Recorder()
-    runner.run(
-        lexical.search(query, root=corpus, scope=corpus, glob=None, runner=recorder, rg=rg)
-    )
+    runner.run(lexical.search(query, root=corpus, scope=corpus, glob=None, runner=recorder, rg=rg))
     return of_command(*recorder.argv, cwd=corpus)
 
 

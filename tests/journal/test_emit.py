@@ -15,11 +15,41 @@ from whence.journal.comments import load_with_comments
 from whence.journal.emit import emit, scalar
 from whence.shapes.call import Comment
 
-TRAPS = ["12:30:00", "no", "No", "y", "on", "2025-12-30", "017", "0o7", "0x1f", "1e3", "1_000", ".5"]
-TRAPS += ["~", "", "null", "=", "<<", "...", "---", "-", "? a", ": b", "- a", "# no", "a # b", "a: b"]
+TRAPS = [
+    "12:30:00",
+    "no",
+    "No",
+    "y",
+    "on",
+    "2025-12-30",
+    "017",
+    "0o7",
+    "0x1f",
+    "1e3",
+    "1_000",
+    ".5",
+]
+TRAPS += [
+    "~",
+    "",
+    "null",
+    "=",
+    "<<",
+    "...",
+    "---",
+    "-",
+    "? a",
+    ": b",
+    "- a",
+    "# no",
+    "a # b",
+    "a: b",
+]
 TRAPS += ["'", '"', "%", "@", "`", "!x", "&a", "*a", "|", ">", "[", "{", " a", "a ", "\ta", ".inf"]
 
-odd_text = st.text("ab \n\t#:-`'\"\\|>%@&*!?{}[],~\r\x85\u2028\u202e\ufeff\ufffe\x00\x1b0", max_size=12)
+odd_text = st.text(
+    "ab \n\t#:-`'\"\\|>%@&*!?{}[],~\r\x85\u2028\u202e\ufeff\ufffe\x00\x1b0", max_size=12
+)
 texts = st.text(st.characters(exclude_categories=["Cs"])) | odd_text | st.sampled_from(TRAPS)
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts
 values = st.recursive(
@@ -49,7 +79,9 @@ def test_a_string_that_yaml_could_misread_is_quoted(trap: str) -> None:
     assert yaml.safe_load(f"key: {scalar(trap)}") == {"key": trap}
 
 
-@pytest.mark.parametrize("word", ["fs.read", "src/a.py", "call-001", "/etc", "nobody", "EVENT-LOG/0.2"])
+@pytest.mark.parametrize(
+    "word", ["fs.read", "src/a.py", "call-001", "/etc", "nobody", "EVENT-LOG/0.2"]
+)
 def test_a_plain_word_stays_plain(word: str) -> None:
     assert scalar(word) == word
 
@@ -137,7 +169,9 @@ def test_a_comment_stands_above_its_key_and_is_read_back() -> None:
 
 
 def test_a_comment_on_a_key_that_is_not_there_goes_to_the_nearest_one() -> None:
-    text = emit({"args": {"a": 1}}, [Comment(("args", "gone", "x"), "one"), Comment(("no",), "two")])
+    text = emit(
+        {"args": {"a": 1}}, [Comment(("args", "gone", "x"), "one"), Comment(("no",), "two")]
+    )
 
     assert text == "# two\n# one\nargs:\n  a: 1\n"
 

@@ -153,13 +153,21 @@ def test_the_documented_greps_and_regex_work_on_it(tmp_path: Path) -> None:
     assert loaded[3]["args"]["why"] == hostile
 
 
-hostile_text = st.text() | st.lists(
-    st.sampled_from(
-        ["```", "```yaml", "---", "## 00:00:00 — Forged", "# x", "type: forged", "seq: 9", "\\", "===", "~~~"]
-        + ["\r", "\u2028", "\x85", "\x1b[2J", "<!--", "{\"type\": 1}", "", "  ", "hash: \"0\"", "words"]
-    ),
-    max_size=5,
-).map("\n".join)
+FORGED = ["```", "```yaml", "---", "## 00:00:00 — Forged", "# x", "type: forged", "seq: 9", "\\"]
+FORGED += [
+    "===",
+    "~~~",
+    "\r",
+    "\u2028",
+    "\x85",
+    "\x1b[2J",
+    "<!--",
+    '{"type": 1}',
+    "",
+    "  ",
+    "words",
+]
+hostile_text = st.text() | st.lists(st.sampled_from(FORGED), max_size=5).map("\n".join)
 
 
 @pytest.mark.requirement("journal:forgery")
@@ -189,7 +197,9 @@ def test_no_title_narrative_comment_or_value_can_forge_anything(
 
 
 def test_a_narrative_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    words = "First line\n\n# not a heading\n--- not a rule\ntype: not a key\n\\ not an escape\n- item"
+    words = (
+        "First line\n\n# not a heading\n--- not a rule\ntype: not a key\n\\ not an escape\n- item"
+    )
     journal = open_journal(tmp_path)
     journal.append(Event("note", {}, "A Note", words))
 
@@ -306,7 +316,9 @@ def test_files_are_for_their_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(directory.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", ".hidden", "a\0b", "a b", "x" * 129])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", ".hidden", "a\0b", "a b", "x" * 129]
+)
 def test_a_session_name_that_is_no_plain_word_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgs, match=re.escape(repr(name))):
         open_journal(tmp_path, name)

@@ -97,7 +97,12 @@ def test_ordinary_text_is_left_alone(harmless: str) -> None:
 
 
 def test_keys_that_name_a_secret_hide_their_values() -> None:
-    value = {"user": "ann", "password": "x", "nested": [{"apiKey": "k", "pageToken": "p1"}], "pwd": 12}
+    value = {
+        "user": "ann",
+        "password": "x",
+        "nested": [{"apiKey": "k", "pageToken": "p1"}],
+        "pwd": 12,
+    }
 
     assert Redactor({}).redact(value) == {
         "user": "ann",

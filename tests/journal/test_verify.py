@@ -91,7 +91,9 @@ def test_two_records_that_changed_places_are_found(written: Path) -> None:
     assert damaged(written, "session-log.md", b"".join(pieces))
 
 
-def test_an_edited_event_is_named_with_its_place_and_only_once(written: Path, tmp_path: Path) -> None:
+def test_an_edited_event_is_named_with_its_place_and_only_once(
+    written: Path, tmp_path: Path
+) -> None:
     copy = fresh_copy(written, tmp_path / "copy")
     log = copy / "session-log.md"
     log.write_text(log.read_text().replace("fine", "good", 1))

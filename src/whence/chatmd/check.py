@@ -37,6 +37,10 @@ _LINKED = frozenset({"tool_call", "tool_response", "msg"})
 
 def diagnose(table: Table, structure: Findings, *, partial: bool) -> tuple[Diagnostic, ...]:
     """All diagnostics of a file in their order, with lines and columns."""
+    if table.source.startswith((b"\xff\xfe", b"\xfe\xff")):
+        findings = Findings()
+        findings.add("not-utf8", 0, 2, what="This UTF-16 file")
+        return tuple(_placed(table.source, findings))
     findings = structure.copy()
     _check_bytes(table.source, findings)
     _check_elements(table, findings, partial=partial)
@@ -56,9 +60,6 @@ def _placed(source: bytes, findings: Findings) -> Iterator[Diagnostic]:
 
 
 def _check_bytes(source: bytes, findings: Findings) -> None:
-    if source.startswith((b"\xff\xfe", b"\xfe\xff")):
-        findings.add("not-utf8", 0, 2, what="This UTF-16 file")
-        return
     nul = source.find(b"\0")
     if nul >= 0:
         findings.add("nul-byte", nul, nul + 1, count=source.count(0))

@@ -18,7 +18,11 @@ def shown(text: str) -> str:
 def quoted(text: str) -> str:
     """Text in quotes, cut where it is long, and printable everywhere."""
     text = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    return '"' + text.encode("utf-8", "backslashreplace").decode() + '"'
+    return '"' + "".join(one if one.isprintable() else _escaped(one) for one in text) + '"'
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:

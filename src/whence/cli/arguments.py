@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 
 import msgspec
-import yaml
 
-from whence.errors import UsageError
+from whence.errors import UsageError, WhenceError
 from whence.journal.comments import load_with_comments
 from whence.shapes.call import Call
 
@@ -26,9 +25,9 @@ def read_call(tool: str, text: str | None, call_id: str | None = None) -> Call:
         return _unread(tool, raw.decode(errors="replace"), problem, call_id)
     try:
         value, comments = load_with_comments(shown)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except WhenceError as error:
         looks_like_json = shown.lstrip().startswith(("{", "["))
-        problem = as_json if looks_like_json else " ".join(str(error).split())
+        problem = as_json if looks_like_json else error.message
         return _unread(tool, shown, problem, call_id)
     return Call(tool, value, id=call_id, comments=comments)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_workspace
@@ -58,10 +59,16 @@ async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
     except Unavailable as error:
         return Outcome("", options.session or "", call.tool, fault=Fault.of(error))
     try:
-        return await session.perform(call)
-    finally:
+        outcome = await session.perform(call)
+    except BaseException:
+        session.close("interrupted")
+        raise
+    try:
         # A journal that was named is left open for the next call; one of our own ends here.
         session.close(None if options.session else "done")
+    except Unavailable as error:
+        outcome = replace(outcome, warnings=(*outcome.warnings, error.message))
+    return outcome
 
 
 def print_outcome(outcome: Outcome) -> None:

@@ -38,4 +38,13 @@ def run(name: str, arguments: list[str]) -> int:
         # The reader went away; what is still buffered must not be flushed into its absence.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except Exception as error:
+        if os.environ.get("WHENCE_DEBUG"):
+            raise
+        print(
+            f"whence {name}: a bug: {type(error).__name__}: {error}\n"
+            "Nothing that was acknowledged is lost; WHENCE_DEBUG=1 shows where it happened.",
+            file=sys.stderr,
+        )
+        return 1
     return code

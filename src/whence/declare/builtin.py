@@ -63,8 +63,15 @@ def declare(element: Element, shelf: Shelf, report: Report) -> list[Declared]:
         found = [(name, tool) for name in catalogs for tool in shelf.catalogs[name]]
     else:
         found = _named(element, wanted or (), shelf, catalogs, report)
-    alone = "name" in element.attributes
-    return [_declared(element, catalog, tool, report, alone=alone) for catalog, tool in found]
+    timeout_ms = duration_ms(element, "timeout", report)
+    if "name" not in element.attributes:
+        _refuse_what_one_tool_has(element, report)
+        return [_declared(element, catalog, tool, timeout_ms) for catalog, tool in found]
+    said = text(element, "description")
+    return [
+        _declared(element, catalog, tool, timeout_ms, said, _roots(element, tool, report))
+        for catalog, tool in found
+    ]
 
 
 def _catalogs(element: Element, shelf: Shelf, report: Report) -> Sequence[str]:
@@ -97,23 +104,29 @@ def _named(
     return list(found.values())
 
 
-def _declared(
-    element: Element, catalog: str, tool: Tool, report: Report, *, alone: bool
-) -> Declared:
-    roots = _roots(element, tool, report)
-    description = text(element, "description")
-    if description and not alone:
+def _refuse_what_one_tool_has(element: Element, report: Report) -> None:
+    for child in element.children:
+        hint = f'Name the tool that it is for: name="{_READS_ROOTS}".'
+        report.error("misplaced-child", child, "Several tools cannot share a root.", hint)
+    if "description" in element.attributes:
         message = "One description cannot fit several tools."
         report.warning("misplaced-attribute", element, message, "Remove it.", at="description")
-        description = None
-    timeout_ms = duration_ms(element, "timeout", report)
-    tool = replace(tool, source="builtin")
+
+
+def _declared(
+    element: Element,
+    catalog: str,
+    tool: Tool,
+    timeout_ms: int | None,
+    said: str | None = None,
+    roots: tuple[Root, ...] = (),
+) -> Declared:
     if timeout_ms is not None:
         tool = replace(tool, sandbox=replace(tool.sandbox, timeout_ms=timeout_ms))
     if roots:
         tool = replace(tool, input_schema=_with_roots(tool.input_schema, roots))
-    notes = [tool.description, *(f"Root {_shown(root)}" for root in roots), description]
-    tool = replace(tool, description="\n".join(filter(None, notes)))
+    lines = [tool.description, *(f"Root {_shown(root)}" for root in roots), said]
+    tool = replace(tool, description="\n".join(filter(None, lines)))
     return Declared(tool, Builtin(catalog), element.span, roots)
 
 
@@ -157,12 +170,14 @@ def _root(element: Element, report: Report) -> Root | None:
     if not path or "\0" in path or unknown:
         places = ", ".join(f"${{{name}}}" for name in _PLACES)
         message = f"path is {quoted(path)}."
-        report.bad(element, "path", message, f"Name a directory; it may begin with one of {places}.")
+        report.bad(
+            element, "path", message, f"Name a directory; it may begin with one of {places}."
+        )
         return None
-    id = text(element, "id")
-    id = path.rstrip("/").rpartition("/")[2] if id is None else id
-    if not _ROOT_ID.fullmatch(id):
+    given = text(element, "id")
+    known_as = path.rstrip("/").rpartition("/")[2] if given is None else given
+    if not _ROOT_ID.fullmatch(known_as):
         hint = 'Give it one in up to 64 letters, digits, `_`, `-` and `.`: id="docs".'
-        report.bad(element, "id", f"The id of this root is {quoted(id)}.", hint)
+        report.bad(element, "id", f"The id of this root is {quoted(known_as)}.", hint)
         return None
-    return Root(id, path, text(element, "description") or "")
+    return Root(known_as, path, text(element, "description") or "")

@@ -22,14 +22,13 @@ _UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
 
 def read_config(document: Document, report: Report) -> Config:
     """The settings of the first `<config>`; later ones do not count, and are reported."""
-    first, *others = [*document.tagged("config")] or [None]
-    if first is None:
+    written = list(document.tagged("config"))
+    if not written:
         return Config()
+    first, *others = written
     for extra in others:
-        if extra is not None:
-            line = report.line(first.span)
-            message = f"Only the first <config>, on line {line}, counts."
-            report.warning("extra-config", extra, message, "Move its settings there.")
+        message = f"Only the first <config>, on line {report.line(first.span)}, counts."
+        report.warning("extra-config", extra, message, "Move its settings there.")
     return _config(first, report)
 
 

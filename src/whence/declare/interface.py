@@ -9,7 +9,8 @@ import jsonschema_rs
 
 from whence.chatmd.suggest import quoted
 from whence.declare.report import Report
-from whence.declare.shorthand import Schema, compile_schema
+from whence.declare.shorthand import compile_schema
+from whence.declare.type_text import Schema
 from whence.declare.typed import object_of, read_params
 from whence.declare.values import text
 from whence.errors import InvalidArgs
@@ -43,7 +44,7 @@ def _output(element: Element, report: Report) -> Schema | None:
         schema = compile_schema(_json_or_shorthand(given[0]))
         jsonschema_rs.Draft202012Validator(schema, offline=True)
     except InvalidArgs as error:
-        report.error("bad-schema", element, error.message, error.suggestion, at="schema")
+        report.relay("bad-schema", element, error, at="schema")
         return None
     except (ValueError, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError) as error:
         reason = quoted(str(error).partition("\n")[0])

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from whence.chatmd.scan import attributes
+from whence.errors import WhenceError
 from whence.shapes.document import Diagnostic, Element, Severity, Span, places
 
 
@@ -46,6 +47,14 @@ class Report:
         """An error with the value of an attribute; its code is `bad-` and the attribute's name."""
         code = f"bad-{attribute.replace('_', '-')}"
         self.error(code, element, message, suggestion, at=attribute)
+
+    def relay(self, code: str, element: Element, error: WhenceError, *, at: str) -> None:
+        """An error that somebody raised, as the end of a sentence or a whole one."""
+        first, *_ = error.message.split(" ", 1)
+        message = (
+            error.message[:1].upper() + error.message[1:] if first.isalpha() else error.message
+        )
+        self.error(code, element, message.rstrip(".") + ".", error.suggestion, at=at)
 
     def line(self, span: Span) -> int:
         """The line on which something begins."""

@@ -36,7 +36,11 @@ def text(element: Element, name: str) -> str | None:
 
 def filled(element: Element, name: str, report: Report) -> str | None:
     """A value that is not empty."""
-    return _read(element, name, report, lambda value: value or None, "Give it a value, or drop it.")
+
+    def read(value: str) -> str | None:
+        return value if value and "\0" not in value else None
+
+    return _read(element, name, report, read, "Give it a value, or drop it.")
 
 
 def whole_number(element: Element, name: str, report: Report) -> int | None:
@@ -93,24 +97,26 @@ def items(value: str) -> tuple[str, ...]:
 
 def variable(element: Element, name: str, report: Report) -> str | None:
     """The name of a variable of the environment."""
-
-    def read(value: str) -> str | None:
-        return value if _VARIABLE.fullmatch(value) else None
-
-    return _read(element, name, report, read, _VARIABLE_HINT)
+    value = text(element, name)
+    if value is None or _VARIABLE.fullmatch(value):
+        return value
+    # What stands there may be the secret itself, and must not be repeated.
+    report.bad(element, name, f"{name} does not hold the name of a variable.", _VARIABLE_HINT)
+    return None
 
 
 def variables(element: Element, name: str, report: Report) -> tuple[str, ...]:
-    """Names of variables of the environment; their values have no place in a file."""
+    """Names of variables of the environment."""
+    names = items(text(element, name) or "")
+    wrong = [each.partition("=")[0] for each in names if not _VARIABLE.fullmatch(each)]
+    if wrong or (name in element.attributes and not names):
+        what = f"{quoted(wrong[0])}, which is no name alone" if wrong else "nothing"
+        report.bad(element, name, f"{name} lists {what}.", _VARIABLE_HINT)
+        return ()
+    return names
 
-    def read(value: str) -> tuple[str, ...] | None:
-        names = items(value)
-        return names if names and all(_VARIABLE.fullmatch(each) for each in names) else None
 
-    return _read(element, name, report, read, _VARIABLE_HINT) or ()
-
-
-_VARIABLE_HINT = "Write names of environment variables only, such as API_TOKEN; never their values."
+_VARIABLE_HINT = "Write names of environment variables, such as API_TOKEN; never their values."
 
 
 def effects(element: Element, report: Report) -> frozenset[Effect] | None:

@@ -17,12 +17,17 @@ from whence.gate.gate import Admitted
 from whence.shapes.call import Fault, Reply
 from whence.shapes.process import ProcessRunner
 
+_encode = msgspec.json.Encoder().encode
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """What came of running a handler."""
 
     value: Any = None
+    """JSON."""
+    text: str = ""
+    """The value as text: itself, or its JSON."""
     fault: Fault | None = None
     truncated: bool = False
     warnings: tuple[str, ...] = ()
@@ -55,10 +60,26 @@ async def execute(admitted: Admitted, root: Root, processes: ProcessRunner) -> E
 
 
 def _ended(returned: object) -> Ended:
-    if isinstance(returned, Reply):
-        value = msgspec.to_builtins(returned.value)
-        return Ended(value, None, returned.truncated, returned.warnings, returned.bytes_written)
-    return Ended(msgspec.to_builtins(returned))
+    reply = returned if isinstance(returned, Reply) else Reply(returned)
+    value = msgspec.to_builtins(reply.value)
+    try:
+        text = value if type(value) is str else _encode(value).decode()
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        value = _readable(value)
+        text = value if type(value) is str else _encode(value).decode()
+    return Ended(value, text, None, reply.truncated, reply.warnings, reply.bytes_written)
+
+
+def _readable(value: Any) -> Any:
+    """The value with escapes for what is no Unicode, such as the bytes of an odd file name."""
+    if type(value) is str:
+        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    if type(value) is list:
+        return [_readable(item) for item in value]
+    if type(value) is dict:
+        return {_readable(key): _readable(item) for key, item in value.items()}
+    return value
 
 
 def _unavailable(admitted: Admitted) -> Fault:

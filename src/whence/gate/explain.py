@@ -65,7 +65,8 @@ def _finding(name: str, fault: Fault | None, draft: Draft) -> Finding:
     if name == "why" and draft.warnings:
         return Finding(name, "pass", "; ".join(draft.warnings))
     if name == "permission" and draft.ruling is not None:
-        return Finding(name, "pass", draft.ruling.reason)
+        asks = draft.ruling.verdict is Verdict.ASK
+        return Finding(name, "ask" if asks else "pass", draft.ruling.reason)
     if name == "mode" and draft.touched:
         return Finding(name, "pass", ", ".join(place.path for _, place in draft.touched))
     return Finding(name, "pass")
@@ -76,7 +77,6 @@ def _approval(draft: Draft, *, blind: bool) -> Finding:
     if ruling is None or blind:
         return Finding("approval", "unknown")
     if ruling.verdict is Verdict.ASK:
-        return Finding(
-            "approval", "ask", ruling.reason, f"The rule {ruling.would_allow} would allow it."
-        )
+        said = f"the rule {ruling.would_allow} would make it unnecessary"
+        return Finding("approval", "ask", said, "A person is asked; nobody there means no.")
     return Finding("approval", "pass", "nobody needs to be asked")

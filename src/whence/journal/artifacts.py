@@ -15,6 +15,10 @@ def write_artifact(directory: str, tool: str, name: str, data: bytes) -> str:
     path = os.path.join(directory, relative)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as out:
-        out.write(data)
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data)
+    except OSError:
+        os.unlink(path)  # half of an output is worse than none, and a full disk needs the room
+        raise
     return relative

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
+from whence.errors import ParseError
 from whence.journal.blocks import blocks
 from whence.journal.comments import load_with_comments
 from whence.journal.place import opened
@@ -77,8 +77,11 @@ def paths_of(block: bytes) -> list[str]:
     if b'"' not in line:
         inner = line[1:-1].decode("utf-8", "replace")
         return inner.split(", ") if inner else []
-    value: Any = load_with_comments(line.decode("utf-8", "replace"))[0]
-    return [str(path) for path in value]
+    try:
+        value = load_with_comments(line.decode("utf-8", "replace"))[0]
+    except ParseError:
+        return []  # damaged, which `verify` reports
+    return [str(path) for path in value] if isinstance(value, list) else []
 
 
 def index_name(part: int) -> str:

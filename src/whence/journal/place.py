@@ -9,7 +9,6 @@ from dataclasses import astuple, dataclass, field, replace
 
 from whence.journal.head import Head, pack_head
 from whence.journal.record import Record, part_name, part_numbers, records
-from whence.journal.record import field as key
 from whence.journal.standing import OPENINGS, Standing
 
 
@@ -85,15 +84,14 @@ def _follow_to_head(place: Place, head: Head | None, descriptor: int, size: int)
 
 def standing_before(first: Record, part: int) -> Standing:
     """Where things stood before the first record of a part, as far as it can be trusted."""
-    if not first.whole or (part == 1 and key(first.block, b"type") not in OPENINGS):
+    if not first.whole or (part == 1 and first.field(b"type") not in OPENINGS):
         return Standing()
     claimed = Standing.claimed(first)
     return claimed if claimed.fault_in(first) else Standing.before(first)
 
 
 def _superseded(first: Record) -> str | None:
-    block = first.block if first.whole else b""
-    return key(block, b"head") if key(block, b"type") == "recovery" else None
+    return first.field(b"head") if first.whole and first.field(b"type") == "recovery" else None
 
 
 def size_of(directory: int, part: int) -> int:

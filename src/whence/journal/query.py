@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from whence.errors import ParseError
 from whence.journal.blocks import Block, blocks
 from whence.journal.comments import load_with_comments
 from whence.journal.index import index_of, paths_of, touching
 from whence.journal.place import opened
 from whence.journal.read import session_directory
 from whence.journal.record import field as key
-from whence.journal.record import number, part_name, part_numbers
+from whence.journal.record import natural, part_name, part_numbers
 from whence.journal.standing import OUTCOMES
 
 _NEAR = 1 << 14
@@ -108,7 +109,7 @@ def _block_at(descriptor: int, offset: int) -> Block:
 def _touched(call: Block, outcome: bytes, part: str, line: int) -> Touched:
     text = call.text
     return Touched(
-        seq=max(0, number(text, b"seq")),
+        seq=natural(key(text, b"seq")),
         timestamp=key(text, b"timestamp") or "",
         tool=key(text, b"tool") or "",
         call_id=key(text, b"call_id") or "",
@@ -125,9 +126,12 @@ def _why(text: bytes) -> str:
         reason = key(text, name)
         if reason is not None and not reason.startswith("|"):
             return "" if reason == "null" else reason
-    value: Any = load_with_comments(text.decode("utf-8", "replace"))[0]
-    args = value.get("args") or {}
-    return str(args.get("why") or args.get("_why") or "")
+    try:
+        value: Any = load_with_comments(text.decode("utf-8", "replace"))[0]
+        args = value["args"]
+    except (ParseError, KeyError):
+        return ""  # a call without arguments, or damaged, which `verify` reports
+    return str(args.get("why") or args.get("_why") or "") if isinstance(args, Mapping) else ""
 
 
 def _outcome(text: bytes) -> str:

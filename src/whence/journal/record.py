@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from whence.errors import ParseError
 from whence.journal.comments import load_with_comments
@@ -24,8 +23,10 @@ NO_HASH = "0" * 64
 END = b'"\n```\n\n---\n\n'
 
 _PART = re.compile(r"session-log(?:\.(\d{3,}))?\.md").fullmatch
-_HASH_AT = -len(END) - 64
-_HASH_LEAD = b'\nhash: "'
+_STAMP = re.compile(
+    rb'\nseq: ([1-9]\d{0,17})\nprev: "([0-9a-f]{64})"\nhash: "([0-9a-f]{64})"\n```\n\n---\n\n\Z'
+)
+_STAMP_WIDTH = 256
 _FENCE = b"```yaml\n"
 _CHUNK = 1 << 20
 
@@ -58,11 +59,22 @@ def closing(seq: int, prev: str) -> bytes:
     return f'seq: {seq}\nprev: "{prev}"\nhash: "'.encode()
 
 
-class Record(NamedTuple):
-    """One record as it lies in a file."""
+class Record:
+    """One record as it lies in a file, or bytes that should be one."""
 
-    offset: int
-    data: bytes
+    __slots__ = ("_fence", "data", "hash", "offset", "prev", "seq", "whole")
+
+    def __init__(self, offset: int, data: bytes) -> None:
+        self.offset = offset
+        self.data = data
+        self._fence = data.find(_FENCE)
+        stamp = _STAMP.search(data, max(0, len(data) - _STAMP_WIDTH))
+        self.whole = stamp is not None and self._fence >= 0
+        """Whether it has the shape of a record; its hash may still be wrong."""
+        seq, prev, digest = stamp.groups() if stamp else (b"0", b"", b"")
+        self.seq = int(seq)
+        self.prev = prev.decode()
+        self.hash = digest.decode()
 
     @property
     def end(self) -> int:
@@ -70,26 +82,18 @@ class Record(NamedTuple):
         return self.offset + len(self.data)
 
     @property
-    def whole(self) -> bool:
-        """Whether it has the shape of a record; its hash may still be wrong."""
-        data = self.data
-        framed = data.endswith(END) and data[_HASH_AT - len(_HASH_LEAD) : _HASH_AT] == _HASH_LEAD
-        return framed and _FENCE in data
-
-    @property
     def lead(self) -> bytes:
         """The bytes that its hash covers."""
-        return self.data[:_HASH_AT]
-
-    @property
-    def hash(self) -> str:
-        """The hash that it states."""
-        return self.data[_HASH_AT : -len(END)].decode("ascii", "replace")
+        return self.data[: -len(END) - 64]
 
     @property
     def block(self) -> bytes:
-        """Its YAML, with the line break before it."""
-        return self.data[self.data.find(_FENCE) + len(_FENCE) - 1 : 2 - len(END)]
+        """Its YAML between two line breaks."""
+        return self.data[self._fence + len(_FENCE) - 1 : 2 - len(END)]
+
+    def field(self, name: bytes) -> str:
+        """The string or number behind a key at the left margin; empty where there is none."""
+        return field(self.data, name, self._fence) or ""
 
 
 def records(descriptor: int, start: int, stop: int) -> Iterator[Record]:
@@ -112,27 +116,26 @@ def records(descriptor: int, start: int, stop: int) -> Iterator[Record]:
         yield Record(offset, buffer)
 
 
-def field(block: bytes, name: bytes) -> str | None:
-    """The string or number behind a key at the left margin, given the line break before it."""
-    start = block.find(b"\n" + name + b": ")
+def field(text: bytes, name: bytes, start: int = 0) -> str | None:
+    """The string or number behind a key at the left margin; None where there is none."""
+    start = text.find(b"\n%b: " % name, start)
     if start < 0:
         return None
     start += len(name) + 3
-    stop = block.find(b"\n", start)
-    return scalar_text(block[start : stop if stop >= 0 else len(block)])
+    stop = text.find(b"\n", start)
+    return scalar_text(text[start : stop if stop >= 0 else len(text)])
 
 
-def number(block: bytes, name: bytes) -> int:
-    """The natural number behind a key at the left margin; -1 where there is none."""
-    text = field(block, name)
-    return int(text) if text and text.isascii() and text.isdecimal() and len(text) < 20 else -1
+def natural(text: str | None) -> int:
+    """The natural number that a text is; 0 where it is none."""
+    return int(text) if text and len(text) < 20 and text.isascii() and text.isdecimal() else 0
 
 
 def scalar_text(raw: bytes) -> str:
     """The text of a scalar that was written on one line."""
-    text = raw.decode("utf-8", "replace").strip()
+    text = raw.decode("utf-8", "replace")
     if text[:1] not in ('"', "'"):
-        return text
+        return text.strip()
     if text[0] == '"' and "\\" not in text and text.find('"', 1) == len(text) - 1:
         return text[1:-1]
     try:

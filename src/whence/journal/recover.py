@@ -18,9 +18,10 @@ from whence.journal.place import Place, Survey, opened, size_of, standing_before
 from whence.journal.record import (
     NO_HASH,
     Record,
+    field,
     header,
     line_at,
-    number,
+    natural,
     part_name,
     records,
 )
@@ -115,9 +116,8 @@ def _salvage(descriptor: int) -> Iterator[_Salvaged]:
     for record in records(descriptor, 0, os.fstat(descriptor).st_size):
         if record.whole and Standing.claimed(record).fault_in(record) is None:
             start = record.data.find(b"## ")
-            altered = b"\naltered: true\n" in record.block
-            seq = number(record.block, b"seq")
-            yield _Salvaged(seq, _STAMP.sub(b"", record.lead[start:]), altered)
+            altered = record.field(b"altered") == "true"
+            yield _Salvaged(record.seq, _STAMP.sub(b"", record.lead[start:]), altered)
         else:
             yield from _fragments(record)
 
@@ -132,7 +132,7 @@ def _fragments(record: Record) -> Iterator[_Salvaged]:
         text = _STAMP.sub(b"", block)
         if _readable(text):
             heading = headings[-1] if headings else "## 00:00:00 — Salvaged\n".encode()
-            seq = max(0, number(b"\n" + block, b"seq"))
+            seq = natural(field(b"\n" + block, b"seq"))
             yield _Salvaged(seq, heading + b"\n```yaml\n" + text, True)
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whence.journal.comments import load_with_comments
-from whence.journal.record import NO_HASH, Record, number, seal
-from whence.journal.record import field as key
+from whence.journal.record import NO_HASH, Record, natural, seal
 from whence.shapes.json import JSONValue
 
 OUTCOMES = frozenset({"tool_result", "tool_error"})
@@ -66,27 +65,24 @@ class Standing:
         """Why a record does not continue this chain; None where it does."""
         if not record.whole:
             return "not a whole record: the file was cut, or something else was written here"
-        block = record.block
         if seal(self.hash, record.lead) != record.hash:
-            if key(block, b"prev") != self.hash:
+            if record.prev != self.hash:
                 return "the chain is broken: a record before this one is missing or was changed"
             return "the text was changed after it was written: its hash does not fit"
-        seq = number(block, b"seq")
+        seq = record.seq
         return None if seq == self.seq + 1 else f"seq is {seq}, expected {self.seq + 1}"
 
     def advance(self, record: Record) -> str | None:
         """Go on to a whole record; what is odd about it, coming after those before."""
-        block = record.block
-        kind = key(block, b"type") or ""
+        kind = record.field(b"type")
         call_id = tool = ""
         if kind == "tool_call":
-            call_id, tool = key(block, b"call_id") or "", key(block, b"tool") or ""
+            call_id, tool = record.field(b"call_id"), record.field(b"tool")
         elif kind in OUTCOMES:
-            call_id = key(block, b"call_id") or ""
+            call_id = record.field(b"call_id")
         elif kind in OPENINGS:
-            self.last_call = max(self.last_call, number(block, b"last_call"))
-        seq = number(block, b"seq")
-        self.seq = seq if seq > 0 else self.seq + 1
+            self.last_call = max(self.last_call, natural(record.field(b"last_call")))
+        self.seq = record.seq
         self.hash = record.hash
         return self.count(kind, call_id, tool)
 
@@ -104,8 +100,7 @@ class Standing:
     @classmethod
     def claimed(cls, record: Record) -> Standing:
         """The end of the chain that a record says it continues."""
-        block = record.block
-        return cls(seq=number(block, b"seq") - 1, hash=key(block, b"prev") or NO_HASH)
+        return cls(seq=record.seq - 1, hash=record.prev or NO_HASH)
 
     @classmethod
     def before(cls, record: Record) -> Standing:

@@ -12,7 +12,6 @@ from whence.journal.index import Index, Indexer, index_name, stored_index
 from whence.journal.place import opened, size_of
 from whence.journal.read import session_directory
 from whence.journal.record import Record, part_name, part_numbers, records
-from whence.journal.record import field as key
 from whence.journal.standing import Standing
 
 _MOST = 100
@@ -113,7 +112,7 @@ class _Check:
         if not record.whole:
             return
         odd = self.standing.advance(record)
-        if odd and b"\nsalvaged_from: " not in record.block:
+        if odd and not record.field(b"salvaged_from"):
             self._say(part, line, odd, "Look at the events before it: `whence log show`.")
         self.events += 1
         head = self.head
@@ -121,7 +120,7 @@ class _Check:
             self.head_met = _same_end(self.standing, head)
 
     def _opening(self, part: int, record: Record, line: int) -> None:
-        kind = key(record.block, b"type")
+        kind = record.field(b"type")
         if kind == "recovery":
             self._recovered(part, record, line)
         elif kind != ("session_start" if part == 1 else "continued"):
@@ -131,14 +130,16 @@ class _Check:
         """A recovery continues the last good record of the part that it replaced."""
         self.recoveries += 1
         claimed = Standing.claimed(record)
-        backup = key(record.block, b"backup") or "null"
-        if backup != "null" and not _last_good(self.session, backup, self.standing, claimed.hash):
+        backup = record.field(b"backup")
+        if backup not in ("", "null") and not _last_good(
+            self.session, backup, self.standing, claimed.hash
+        ):
             what = f"it does not continue {backup}, which was set aside"
             self._say(part, line, what, f"Put {backup} back from a copy.")
         if claimed.seq < self.standing.seq:
             self._say(part, line, f"seq goes back to {claimed.seq + 1}", _TAMPERED)
         self.standing.seq, self.standing.hash = claimed.seq, claimed.hash
-        if self.head and key(record.block, b"head") == self.head.hash:
+        if self.head and record.field(b"head") == self.head.hash:
             self.head_met = True  # the head was about to be written when the process ended
 
     def _end(self) -> None:
@@ -208,7 +209,7 @@ def _last_good(session: int, backup: str, before: Standing, wanted: str) -> bool
     descriptor = os.open(backup, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=session)
     try:
         for record in records(descriptor, 0, os.fstat(descriptor).st_size):
-            if record.offset == 0 and record.whole and key(record.block, b"type") == "recovery":
+            if record.offset == 0 and record.whole and record.field(b"type") == "recovery":
                 walk = Standing.claimed(record)
             if walk.fault_in(record):
                 break

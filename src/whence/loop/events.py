@@ -13,7 +13,6 @@ from whence.shapes.call import Call, Comment, Fault, Outcome
 from whence.shapes.event import Event
 
 _SHORT = 200
-_ABRIDGED = {"chars", "sha256", "head"}
 
 
 def tool_call(request: Request, why_key: str, inline: int, call: Call) -> Event:
@@ -36,10 +35,9 @@ def tool_call(request: Request, why_key: str, inline: int, call: Call) -> Event:
     return Event("tool_call", fields, f"Tool Call: {request.tool}", request.why, comments)
 
 
-def is_abridged(event: Event) -> bool:
-    """Whether an argument was too long to stand in the journal."""
-    args = event.fields["args"]
-    return any(type(value) is dict and value.keys() == _ABRIDGED for value in args.values())
+def is_abridged(request: Request, inline: int) -> bool:
+    """Whether an argument is too long to stand in the journal."""
+    return any(_size(value) > inline for value in request.arguments.values())
 
 
 def tool_result(outcome: Outcome, whole: str | None) -> Event:
@@ -49,7 +47,7 @@ def tool_result(outcome: Outcome, whole: str | None) -> Event:
         "tool": outcome.tool,
         "success": True,
         "duration_ms": round(outcome.duration_ms, 3),
-        "result": outcome.result if whole is None else _abridged(whole, 0),
+        "result": outcome.result if whole is None else _digest(whole),
     }
     if outcome.artifact:
         fields["artifact"] = outcome.artifact
@@ -110,13 +108,17 @@ def _preview(request: Request) -> str:
     return f"{request.tool} {text if len(text) <= _SHORT else text[: _SHORT - 1] + '…'}"
 
 
+def _size(value: Any) -> int:
+    if type(value) is str:
+        return len(value)
+    return len(msgspec.json.encode(value)) if isinstance(value, dict | list) else 0
+
+
 def _abridged(value: Any, inline: int) -> Any:
-    if type(value) is not str:
-        size = len(msgspec.json.encode(value)) if isinstance(value, dict | list) else 0
-        if size <= max(inline, _SHORT):
-            return value
-        value = msgspec.json.encode(value).decode()
-    if inline and len(value) <= inline:
-        return value
-    raw = value.encode(errors="surrogatepass")
-    return {"chars": len(value), "sha256": hashlib.sha256(raw).hexdigest(), "head": value[:_SHORT]}
+    return value if _size(value) <= inline else _digest(value)
+
+
+def _digest(value: Any) -> dict[str, Any]:
+    text = value if type(value) is str else msgspec.json.encode(value).decode()
+    raw = text.encode(errors="surrogatepass")
+    return {"chars": len(text), "sha256": hashlib.sha256(raw).hexdigest(), "head": text[:_SHORT]}

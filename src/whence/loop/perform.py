@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +14,7 @@ from whence.errors import Unavailable
 from whence.execute.containment import Root
 from whence.execute.executor import Ended, execute
 from whence.execute.limit import cut_value
-from whence.gate.gate import Admitted, Asking, Refused, admit, approve
+from whence.gate.gate import Admitted, Asking, Refused, Request, admit, approve
 from whence.gate.permission import parse_rule
 from whence.gate.quota import Usage
 from whence.journal.artifacts import write_artifact
@@ -60,6 +60,9 @@ async def perform(call: Call, room: Room) -> Outcome:
         call_id = _record_call(call, admission, room)
     except Unavailable as error:
         return _outcome(room, call.id or "", admission, started, fault=Fault.of(error))
+    unkept = _keep_arguments(admission.request, call_id, room)
+    if unkept is not None:
+        admission = Refused(admission.request, unkept)
     if isinstance(admission, Asking):
         admission = await _ask(admission, call_id, room)
     if isinstance(admission, Refused):
@@ -73,11 +76,20 @@ def _record_call(call: Call, admission: Admitted | Asking | Refused, room: Room)
     mounted = room.toolbox.find(call.tool)
     why_key = mounted.why_key if mounted else "why"
     event = events.tool_call(request, why_key, inline, call)
-    call_id = room.journal.append_call(event)
-    if events.is_abridged(event):
-        whole = _encode(room.redactor.redact(request.arguments))
+    return room.journal.append_call(event)
+
+
+def _keep_arguments(request: Request, call_id: str, room: Room) -> Fault | None:
+    """Put arguments that are too long for the log beside it; a fault where there is no room."""
+    if not events.is_abridged(request, room.policy.limits.inline_chars):
+        return None
+    whole = _encode(room.redactor.redact(request.arguments))
+    try:
         write_artifact(room.journal.directory, request.tool, f"{call_id}.args.json", whole)
-    return call_id
+    except OSError as error:
+        message = f"the arguments could not be recorded: {error.strerror}; nothing was done"
+        return Fault("UNAVAILABLE", message, "Free some space, then call again.")
+    return None
 
 
 async def _ask(asking: Asking, call_id: str, room: Room) -> Admitted | Refused:
@@ -157,8 +169,7 @@ class Done(NamedTuple):
 def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
     """The result as far as it goes, and where the rest is."""
     limits = room.policy.limits
-    value: Any = ended.value
-    whole = value if type(value) is str else _encode(value).decode()
+    value, whole = ended.value, ended.text
     allowed = min(limits.output_chars, max(limits.turn_chars - room.turn_chars, 0))
     artifact = None
     if len(whole) > limits.inline_chars:

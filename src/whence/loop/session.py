@@ -36,6 +36,22 @@ def new_session_id() -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
 
 
+def newest_session(sessions: str) -> str | None:
+    """The session whose journal was written last."""
+    newest: tuple[float, str] | None = None
+    try:
+        with os.scandir(sessions) as found:
+            for entry in found:
+                try:
+                    written = os.stat(os.path.join(entry.path, "session-log.head")).st_mtime
+                except OSError:
+                    continue
+                newest = max(newest or (written, entry.name), (written, entry.name))
+    except OSError:
+        return None
+    return newest[1] if newest else None
+
+
 class Session:
     """Open for calls until it is closed; every call goes through the gate into the journal.
 

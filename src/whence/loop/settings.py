@@ -128,7 +128,7 @@ def _text(path: str, shown: str) -> str | None:
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise ParseError(

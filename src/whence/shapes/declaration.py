@@ -8,6 +8,8 @@
     ├── interface       Interface: what the agent itself takes and gives
     ├── roots           name → Root: directories that one tool may read
     └── problems        Diagnostic
+
+Paths, commands and addresses are kept as they are written; nothing is read or run to make these.
 """
 
 from __future__ import annotations
@@ -21,6 +23,11 @@ from whence.shapes.document import NOWHERE, Diagnostic, Severity, Span
 from whence.shapes.json import JSONObject
 from whence.shapes.policy import WhyPolicy
 from whence.shapes.tool import Tool
+
+TIMEOUT_MS = 60_000
+"""How long a call may take where the declaration does not say."""
+MAX_OUTPUT = 10_000
+"""How many characters of a command's output reach the model, where it does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +65,8 @@ class ShellCommand:
     argv: tuple[Word, ...]
     params: tuple[Param, ...] = ()
     """None: the call's list `arguments` is added at the end."""
-    timeout_ms: int = 60_000
-    max_output: int = 10_000
+    timeout_ms: int = TIMEOUT_MS
+    max_output: int = MAX_OUTPUT
     """How many characters reach the model."""
     cwd: str | None = None
     """Relative to the workspace; None is the workspace."""
@@ -106,7 +113,7 @@ class McpServer:
     """Names of variables in the environment; their values never enter a file."""
     env: tuple[str, ...] = ()
     cwd: str | None = None
-    timeout_ms: int = 60_000
+    timeout_ms: int = TIMEOUT_MS
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -217,4 +224,3 @@ class Resolved:
     def errors(self) -> tuple[Diagnostic, ...]:
         """The problems with which a file must not be run."""
         return tuple(found for found in self.problems if found.severity is Severity.ERROR)
-

@@ -226,6 +226,16 @@ def test_a_stale_hunk_is_refused_with_the_closest_region() -> None:
     }
 
 
+def test_the_closest_region_may_stand_far_above() -> None:
+    error = refused("@@ -80,2 +80,2 @@\n line 7\n-line VIII\n+8\n", numbered(90))
+
+    assert error.details["first_difference"] == {
+        "line": 8,
+        "expected": "line VIII",
+        "found": "line 8",
+    }
+
+
 def test_a_difference_in_white_space_is_pointed_out() -> None:
     error = refused("@@ -1,2 +1,2 @@\n a\n-    b = 1\n+    b = 2\n", "a\n\tb = 1\n")
 
@@ -251,7 +261,7 @@ def test_a_hunk_that_reaches_beyond_the_end_says_so() -> None:
 def test_a_hunk_that_resembles_nothing_says_so() -> None:
     error = refused("@@ -1 +1 @@\n-some words\n+other words\n", "1\n2\n3\n")
 
-    assert "nothing there resembles the 1 line that it expects" in error.message
+    assert "nothing around it resembles the 1 line that it expects" in error.message
     assert "closest" not in error.details
     assert refused("@@ -1 +1 @@\n-a\n+b\n", "").details["reason"] == "stale"
 
@@ -317,6 +327,14 @@ def test_one_hunk_that_is_already_there_is_named() -> None:
     )
 
 
+def test_a_hunk_that_is_already_there_but_moved_is_named() -> None:
+    old = numbered(40)
+    half = "top\n" + old.replace("line 30\n", "thirty\n")
+    error = refused(make(old, old.replace("line 30\n", "thirty\n") + "end\n", "x"), half)
+
+    assert error.message == ("hunk 1 (line 3 of the diff): the change is already there, at line 28")
+
+
 def test_lines_without_context_below_are_not_added_twice() -> None:
     error = refused("@@ -1,1 +1,2 @@\n import a\n+import b\n", "import a\nimport b\nx\n")
 
@@ -328,6 +346,13 @@ def test_context_that_remains_does_not_make_a_stale_deletion_look_applied() -> N
     error = refused("@@ -1,2 +1 @@\n a\n-b\n", "a\nb2\n")
 
     assert error.details["reason"] == "stale"
+
+
+def test_equal_lines_elsewhere_do_not_make_a_stale_change_look_applied() -> None:
+    error = refused("@@ -1 +1 @@\n-call_one()\n+call_two()\n", "call_1()\nx\ncall_two()\n")
+
+    assert error.details["reason"] == "stale"
+    assert part(error.details, "first_difference")["found"] == "call_1()"
 
 
 # --- creation and deletion

@@ -49,9 +49,10 @@ def test_headers_of_every_kind_give_the_paths(
 
 def test_a_name_that_needs_quotes_survives_make_and_parse() -> None:
     for name in ["x", "dir/x y", 'q"\\', "tab\tnewline\n", "ä/ü", "\udc80raw", "a/b"]:
-        patch = parse(make("1\n", "2\n", name))
+        for old, new in [("1\n", "2\n"), (None, "")]:
+            patch = parse(make(old, new, name))
 
-        assert (patch.old_path, patch.new_path) == (name, name)
+            assert (patch.old_path, patch.new_path) == (name, name)
 
 
 def test_dev_null_and_git_modes_say_creation_and_deletion() -> None:
@@ -164,6 +165,7 @@ def test_a_diff_sent_with_crlf_means_the_same() -> None:
     [
         (f"--- a/x\n+++ b/x\n{BODY}--- a/y\n+++ b/y\n{BODY}", 8, "second file header"),
         (f"--- a/x\n+++ b/x\n{BODY}--- a/x\n+++ b/x\n{BODY}", 8, "second file header"),
+        (f"--- a/x\n+++ b/x\n--- a/y\n+++ b/y\n{BODY}", 3, "second file header"),
         (f"diff --git a/x b/x\n{BODY}diff --git a/y b/y\n{BODY}", 7, "second file header"),
         ("diff --git a/x b/x\nnew file mode 1\ndiff --git a/y b/y\n", 3, "second file header"),
         ("@@ -1,9 +1,9 @@\n a\n-b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", 4, "second file"),
@@ -206,6 +208,10 @@ def test_a_diff_that_only_renames_is_refused_as_such() -> None:
     diff = "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n"
 
     assert "only renames or copies" in refused(diff).message
+
+
+def test_equal_texts_make_no_diff() -> None:
+    assert make("a\n", "a\n", "x") == make(None, None, "x") == ""
 
 
 def test_a_very_long_bad_line_is_shown_in_part() -> None:

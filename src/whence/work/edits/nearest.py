@@ -19,6 +19,8 @@ _REACH = 1000
 """How far from the expected place similar lines are looked for, when no equal one exists."""
 _CHARS = 200
 """How much of a line is compared."""
+_IN_PLACE = 10
+"""How many points it is worth to stand at the expected place: most lines change where they are."""
 _ALIKE = 60.0
 """Below this many of 100 points nothing is called similar."""
 
@@ -49,8 +51,12 @@ def nearest(
     starts = _starts_by_equal_lines(sample, expected, around)
     starts = starts or _starts_by_similar_lines(lines, sample, expected)
     regions = [_region(lines, wanted, start) for start in starts]
-    regions.sort(key=lambda region: (-region.score, abs(region.start - expected)))
-    return regions[0] if regions else None
+
+    def rank(region: Region) -> tuple[float, int]:
+        distance = abs(region.start - expected)
+        return region.score + (0 if distance else _IN_PLACE), -distance
+
+    return max(regions, key=rank, default=None)
 
 
 def _starts_by_equal_lines(sample: Sequence[str], expected: int, around: Around) -> list[int]:

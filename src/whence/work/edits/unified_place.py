@@ -132,34 +132,36 @@ def locate(search: Search, hunks: Sequence[Hunk], settled: int = 0) -> list[int]
 def is_applied(search: Search, hunks: Sequence[Hunk]) -> bool:
     """Whether the file looks as if all hunks had been applied already."""
     cursor = drift = seen = 0
-    for hunk in hunks:
-        if not shows_when_applied(hunk):
-            continue
+    for hunk in filter(_shows_when_applied, hunks):
         undone = hunk.undone()
         place = _place(search, undone, cursor, drift)
         if isinstance(place, Misfit):
             return False
+        moved = undone.old_at is None or place != undone.old_at + drift
+        if moved and not _has_telling_context(hunk):
+            return False
         seen += 1
-        if undone.old_at is not None:
-            drift = place - undone.old_at
+        drift = drift if undone.old_at is None else place - undone.old_at
         cursor = place + len(undone.old)
     return seen > 0
 
 
-def shows_when_applied(hunk: Hunk) -> bool:
+def applied_at(search: Search, hunk: Hunk) -> int | None:
+    """The only place in the file that looks as if the hunk had been applied there."""
+    if not (_shows_when_applied(hunk) and _has_telling_context(hunk)):
+        return None
+    found = search.places(hunk.undone(), 0)
+    return found[0] if len(found) == 1 else None
+
+
+def _shows_when_applied(hunk: Hunk) -> bool:
     """Whether finding its new lines means that the hunk was applied.
 
     They must hold an added line, or the two edges of the gap that a deletion leaves.
     """
-    if _says_something(hunk.added):
+    if _says_something(hunk.new_with("+")):
         return True
     return hunk.lead > 0 and hunk.tail > 0 and _says_something(hunk.new_keys)
-
-
-def only_place(search: Search, hunk: Hunk) -> int | None:
-    """The one place in the whole file where the hunk fits."""
-    found = search.places(hunk, 0)
-    return found[0] if len(found) == 1 and _says_something(hunk.old_keys) else None
 
 
 def _place(search: Search, hunk: Hunk, cursor: int, drift: int) -> int | Misfit:
@@ -185,7 +187,7 @@ def _insertion(search: Search, hunk: Hunk, cursor: int) -> int | Misfit:
 
 
 def _elsewhere(search: Search, hunk: Hunk, cursor: int, expected: int) -> int | Misfit:
-    if shows_when_applied(hunk) and search.fits(hunk.undone(), expected):
+    if _shows_when_applied(hunk) and search.fits(hunk.undone(), expected):
         return Misfit("already_applied", hunk, expected)
     if not _says_something(hunk.old_keys):
         return Misfit("stale", hunk, expected)
@@ -203,6 +205,11 @@ def _only(search: Search, hunk: Hunk, cursor: int, expected: int) -> int | Misfi
         return Misfit("out_of_order", hunk, expected, earlier)
     inside = tuple(search.matches(hunk.old_keys, cursor)) if hunk.ends_file else ()
     return Misfit("not_at_end" if inside else "stale", hunk, expected, inside)
+
+
+def _has_telling_context(hunk: Hunk) -> bool:
+    """Whether its new lines, found at another place, are more than lines of the same text."""
+    return _says_something(hunk.new_with(" "))
 
 
 def _says_something(keys: Iterable[str]) -> bool:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from whence.errors import Conflict
-from whence.work.edits.nearest import Region, nearest
-from whence.work.edits.unified_place import (
-    MANY,
-    Misfit,
-    Search,
-    is_applied,
-    only_place,
-    shows_when_applied,
-)
+from whence.work.edits.unified_place import MANY, Misfit, Search, applied_at, is_applied
 from whence.work.edits.unified_shapes import Hunk
+
+if TYPE_CHECKING:
+    from whence.work.edits.nearest import Region
 
 _ONCE_MORE = "If lines shall be added once more, give context lines above and below them."
 _SHOWN_LINES = 60
@@ -85,8 +81,10 @@ def not_the_whole(keys: Sequence[str], shown: Sequence[str]) -> Conflict:
 
 
 def _stale(search: Search, found: Misfit) -> Conflict:
+    from whence.work.edits.nearest import nearest  # rapidfuzz, which only failures need
+
     hunk, keys = found.hunk, search.keys
-    done_at = only_place(search, hunk.undone()) if shows_when_applied(hunk) else None
+    done_at = applied_at(search, hunk)
     if done_at is not None:
         return _hunk_already_applied(search, Misfit("already_applied", hunk, done_at))
     closest = nearest(keys, hunk.old_keys, found.expected, search.around)
@@ -98,9 +96,10 @@ def _stale(search: Search, found: Misfit) -> Conflict:
         "expected_at": None if hunk.old_at is None else found.expected + 1,
     }
     if closest is None:
+        where = "" if hunk.old_at is None else f" at line {found.expected + 1}"
         return Conflict(
-            f"{_named(hunk)} does not fit at line {found.expected + 1}, and nothing there "
-            f"resembles the {_count(len(hunk.old))} that it expects",
+            f"{_named(hunk)} does not fit{where}, and nothing around it resembles the "
+            f"{_count(len(hunk.old))} that it expects",
             "Read the file again and rebuild the hunk, with context lines that are not blank.",
             details=details,
         )
@@ -207,8 +206,6 @@ def _difference(at: int, expected: Sequence[str], is_there: Sequence[str]) -> di
 
 
 def _comparison(at: int, expected: Sequence[str], is_there: Sequence[str]) -> str:
-    if not expected:
-        return f"its lines stand at the wrong place, above line {at + 1}"
     if not is_there:
         return f"it expects {_cut(expected[0])!r} as line {at + 1}, after the end of the file"
     text = f"line {at + 1} should be {_cut(expected[0])!r} and is {_cut(is_there[0])!r}"

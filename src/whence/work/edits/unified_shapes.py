@@ -46,11 +46,10 @@ class Hunk(NamedTuple):
         """How many context lines it ends with."""
         return len(self.signs) - len(self.signs.rstrip(" "))
 
-    @property
-    def added(self) -> list[str]:
-        """The lines that it adds."""
-        kept_or_added = self.signs.replace("-", "")
-        return [line for sign, line in zip(kept_or_added, self.new, strict=True) if sign == "+"]
+    def new_with(self, sign: str) -> list[str]:
+        """The new lines with this sign, a space or `+`, without endings."""
+        signs = self.signs.replace("-", "")
+        return [key for mark, key in zip(signs, self.new_keys, strict=True) if mark == sign]
 
     def undone(self) -> Hunk:
         """The hunk that takes this one back."""

@@ -17,8 +17,14 @@ _TRICKY = [
 texts = st.lists(st.sampled_from(_TRICKY) | st.text(max_size=8), max_size=8).map("".join)
 """Text with everything in it that means something somewhere."""
 
-_names = st.from_regex(r"[A-Za-z0-9_:-]{1,8}", fullmatch=True)
-_attributes = st.dictionaries(_names | st.sampled_from(["id", "src", "local"]), st.none() | texts)
+_NAMES = ["id", "src", "local", "a", "B-1", "x:y", "-", "_", "7", "ochat-history-id"]
+_values = st.lists(st.sampled_from([None, *_TRICKY, "plain"]), max_size=3)
+_attributes = st.dictionaries(
+    st.sampled_from(_NAMES),
+    _values.map(lambda some: None if None in some else "".join(map(str, some))),
+    max_size=3,
+)
+_words = st.lists(st.sampled_from([*_TRICKY, "plain"]), max_size=5).map("".join)
 
 
 def _joined(parts: list[Part]) -> tuple[Part, ...]:
@@ -39,16 +45,14 @@ def _elements(tag: str, depth: int) -> st.SearchStrategy[Element]:
     if rule.void:
         return st.builds(Element, st.just(tag), _attributes)
     inner = [_elements(child, depth - 1) for child in sorted(rule.children) if depth > 0]
-    parts = st.lists(st.one_of(texts.map(Text), *inner), max_size=4).map(_joined)
+    parts = st.lists(st.one_of(_words.map(Text), *inner), max_size=3).map(_joined)
     return st.builds(Element, st.just(tag), _attributes, parts)
 
 
-_TOP = [tag for tag, rule in ELEMENTS.items() if not rule.home]
-_comments = texts.filter(lambda text: "-->" not in text).map(Comment)
+_TOP = [_elements(tag, 2) for tag, rule in ELEMENTS.items() if not rule.home]
+_comments = _words.map(lambda text: Comment(text.replace(">", "")))
 
-trees: st.SearchStrategy[list[Node]] = st.lists(
-    st.sampled_from(_TOP).flatmap(lambda tag: _elements(tag, 2)) | _comments, max_size=5
-)
+trees: st.SearchStrategy[list[Node]] = st.lists(st.one_of(*_TOP, _comments), max_size=3)
 """What a file may consist of."""
 
 _PIECES = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from chatmd_trees import soups, texts, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.chatmd.trees import soups, texts, trees
 
 from whence.chatmd import parse as parse_room
 from whence.chatmd.parse import parse

@@ -1,0 +1,217 @@
+"""`whence log`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from whence.cli.options import add_session, add_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from whence.shapes.event import Entry
+
+EXAMPLE = """\
+Without --session the newest journal is read.
+
+examples:
+  whence log show --last 20
+  whence log why src/parser.py
+  whence log verify
+  whence log stats --format json
+"""
+_SIGNS = {"tool_result": "✓", "tool_error": "✗", "violation": "!", "user_approval": "?"}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments: one more word, and what belongs to it."""
+    commands = parser.add_subparsers(dest="log_command", metavar="show|verify|why|stats")
+    commands.required = True
+    show = _add(commands, "show", "the events of a session, oldest first")
+    show.add_argument("--last", metavar="N", type=_positive, help="only the newest N events")
+    show.add_argument("--tool", metavar="NAME", help="only events of this tool")
+    show.add_argument("--type", metavar="TYPE", help="only events of this type")
+    _add(commands, "verify", "check every byte; exit 1 if anything was changed")
+    why = _add(commands, "why", "every call that touched a path, with its reason")
+    why.add_argument("path", metavar="PATH", help="a file or directory of the workspace")
+    _add(commands, "stats", "counts of calls, errors and durations")
+
+
+def _add(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print")
+    add_workspace(parser)
+    add_session(parser)
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def run(options: argparse.Namespace) -> int:
+    """Answer from the journal; nothing is written."""
+    directory = _session_directory(options)
+    answers = {"show": _show, "verify": _verify, "why": _why, "stats": _stats}
+    return answers[options.log_command](options, directory)
+
+
+def _session_directory(options: argparse.Namespace) -> str:
+    from whence.cli.options import workspace_of
+    from whence.errors import NotFound
+    from whence.loop.session import SESSIONS, newest_session
+
+    sessions = os.path.join(workspace_of(options), SESSIONS)
+    name = options.session or newest_session(sessions)
+    if name is None:
+        raise NotFound(
+            f"no session was recorded below {sessions!r}",
+            "Make a call first, or choose with -C DIR.",
+        )
+    return os.path.join(sessions, name)
+
+
+def _show(options: argparse.Namespace, directory: str) -> int:
+    from whence.journal.read import last_entries, read_entries
+
+    wanted = [key for key in ("tool", "type") if getattr(options, key)]
+    entries: Iterable[Entry]
+    if options.last and not wanted:
+        entries = last_entries(directory, options.last)
+    else:
+        entries = (e for e in read_entries(directory) if _matches(e, options))
+        if options.last:
+            from collections import deque
+
+            entries = deque(entries, maxlen=options.last)
+    for entry in entries:
+        print_json(_entry_json(entry)) if options.format == "json" else print(_line(entry))
+    return 0
+
+
+def _matches(entry: Entry, options: argparse.Namespace) -> bool:
+    if options.type and entry.type != options.type:
+        return False
+    return not options.tool or entry.fields.get("tool") == options.tool
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    comments = [{"at": list(note.at), "text": note.text} for note in entry.comments]
+    value = {**entry.fields, "title": entry.title, "part": entry.part, "line": entry.line}
+    return {**value, "comments": comments} if comments else value
+
+
+def _line(entry: Entry) -> str:
+    """One line for a person: when, how it went, what it was about."""
+    fields = entry.fields
+    clock = entry.timestamp[11:19] or "--:--:--"
+    sign = _SIGNS.get(entry.type, "·")
+    call = fields.get("call_id") or ""
+    lines = [f"{clock} {sign} {entry.type:<13} {call:<9} {_about(entry)}".rstrip()]
+    lines += [f"{'':<9}# {note.text}" for note in entry.comments]
+    return "\n".join(lines)
+
+
+def _about(entry: Entry) -> str:
+    fields = entry.fields
+    tool = str(fields.get("tool", ""))
+    if entry.type == "tool_call":
+        paths = " ".join(map(str, fields.get("paths", [])))
+        return (
+            f"{tool} {paths}".rstrip() + f" — {fields.get('args', {}).get('why') or '(no reason)'}"
+        )
+    if entry.type == "tool_result":
+        return f"{tool} ({fields.get('duration_ms')} ms)"
+    if entry.type == "tool_error":
+        error = fields.get("error", {})
+        return f"{error.get('code')}: {error.get('message')}"
+    return str(fields.get("reason") or fields.get("purpose") or entry.narrative or entry.title)
+
+
+def _verify(options: argparse.Namespace, directory: str) -> int:
+    from whence.journal.verify import verify
+
+    report = verify(directory)
+    if options.format == "json":
+        from dataclasses import asdict
+
+        print_json(asdict(report))
+        return 0 if report.ok else 1
+    name = os.path.basename(directory)
+    for problem in report.problems:
+        print(f"{name}/{problem.part}:{problem.line}: {problem.what}\n  {problem.suggestion}")
+    if not report.ok:
+        print(f"✗ {name}: {len(report.problems)} problems in {report.events} events")
+        return 1
+    state = "ended" if report.ended else f"open, {len(report.open_calls)} calls without an outcome"
+    print(f"✓ {name}: {report.events} events, unchanged ({state})\n  {report.last_hash}")
+    return 0
+
+
+def _why(options: argparse.Namespace, directory: str) -> int:
+    from whence.journal.query import why
+
+    found = 0
+    for touched in why(directory, _relative(options)):
+        found += 1
+        if options.format == "json":
+            from dataclasses import asdict
+
+            print_json(asdict(touched))
+            continue
+        sign = "✓" if touched.outcome == "ok" else "✗"
+        outcome = "" if touched.outcome == "ok" else f" ({touched.outcome})"
+        print(f"{touched.timestamp[:19]} {sign} {touched.call_id} {touched.tool}{outcome}")
+        print(f"  {touched.why or '(no reason)'}")
+    if not found:
+        print(f"whence log: no call touched {options.path!r}", file=sys.stderr)
+    return 0 if found else 1
+
+
+def _relative(options: argparse.Namespace) -> str:
+    from whence.execute.containment import Root
+
+    root = Root(options.workspace)
+    try:
+        return root.locate(options.path).path
+    finally:
+        root.close()
+
+
+def _stats(options: argparse.Namespace, directory: str) -> int:
+    from dataclasses import asdict
+
+    from whence.journal.query import stats
+
+    found = stats(directory)
+    if options.format == "json":
+        print_json(asdict(found))
+        return 0
+    print(f"{os.path.basename(directory)}: {found.events} events, {found.open_calls} open calls")
+    for tool, count in sorted(found.tools.items(), key=lambda item: (-item[1], item[0])):
+        times = found.durations.get(tool)
+        spent = f"  p50 {times.p50:.1f} ms, p95 {times.p95:.1f} ms" if times else ""
+        print(f"  {tool:<20} {count:>6}{spent}")
+    for code, count in sorted(found.errors.items()):
+        print(f"  ✗ {code:<18} {count:>6}")
+    print(f"  weak reasons: {found.weak_whys}, violations: {found.violations}")
+    return 0
+
+
+def print_json(value: Any) -> None:
+    """One value, one line."""
+    import msgspec
+
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")

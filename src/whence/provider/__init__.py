@@ -1,0 +1,1 @@
+"""Conversion between items and the JSON or text of each provider; pure, without sockets."""

@@ -1,0 +1,149 @@
+"""The arguments of a call: from the text that a model wrote to values, and back to its provider."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from whence.provider.wire import dumps, mend
+from whence.shapes.item import Native, ToolCall
+from whence.shapes.json import JSONObject
+
+UNPARSED = "unparsed_arguments"
+"""The only key of an object that stands for arguments that were no JSON object."""
+
+CUT_SHORT = "the answer ended before the arguments were whole"
+_CONSTANT = re.compile(r"-?(?:NaN|Infinity)")
+
+
+class Reading(NamedTuple):
+    """Values, or why there are none and where the text goes wrong."""
+
+    arguments: JSONObject | None
+    problem: str = ""
+    at: int | None = None
+
+
+def read_arguments(text: str) -> Reading:
+    """The arguments that a JSON text holds; a blank text and `null` are no arguments."""
+    if not text.strip():
+        return Reading({})
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        value, problem = _read_slowly(text)
+        if problem is not None:
+            return problem
+    return _as_object(value)
+
+
+def _read_slowly(text: str) -> tuple[Any, Reading | None]:
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+    except json.JSONDecodeError as error:
+        return None, Reading(None, _describe(error, text), error.pos)
+    except RecursionError:
+        return None, Reading(None, "the JSON is nested too deeply", None)
+    except ValueError as error:
+        found = _CONSTANT.search(text)
+        return None, Reading(None, str(error), found.start() if found else None)
+    return json.loads(mend(json.dumps(value, ensure_ascii=False))), None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {digits[:40]} is out of range")
+    return value
+
+
+def _describe(error: json.JSONDecodeError, text: str) -> str:
+    place = f"line {error.lineno} column {error.colno} (character {error.pos} of {len(text)})"
+    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+        return f"the JSON is cut off: {_lower(error.msg)} at {place}"
+    near = text[error.pos : error.pos + 20]
+    return f"the JSON is malformed: {_lower(error.msg)} at {place}, near {near!r}"
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:].removesuffix(" at").removesuffix(" starting")
+
+
+def _as_object(value: object) -> Reading:
+    if value is None:
+        return Reading({})
+    if isinstance(value, dict):
+        return Reading(value)
+    kind = "an array" if isinstance(value, list) else f"the value {str(value)[:40]!r}"
+    return Reading(None, f"the arguments are {kind}, not a JSON object, at character 0", 0)
+
+
+def make_call(
+    call_id: str,
+    name: str,
+    text: str,
+    *,
+    item_id: str | None = None,
+    native: Native | None = None,
+    cut: bool = False,
+) -> ToolCall:
+    """A call from the text of its arguments; one that was cut off has a problem in any case."""
+    text = mend(text)
+    if cut:
+        return _broken(call_id, name, text, Reading(None, CUT_SHORT, len(text)), item_id, native)
+    reading = read_arguments(text)
+    if reading.arguments is None:
+        return _broken(call_id, name, text, reading, item_id, native)
+    whole = text if text.strip() not in ("", "null") else "{}"
+    return ToolCall(call_id, name, whole, reading.arguments, item_id=item_id, native=native)
+
+
+def _broken(  # noqa: PLR0913 - the fields of a call
+    call_id: str, name: str, text: str, why: Reading, item_id: str | None, native: Native | None
+) -> ToolCall:
+    return ToolCall(
+        call_id, name, text, None, why.problem, why.at, item_id=item_id, native=native
+    )
+
+
+def call_with(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+    """A call from values."""
+    return ToolCall(call_id, name, dumps(arguments).decode(), dict(arguments))
+
+
+def replayed_text(call: ToolCall) -> str:
+    """The arguments as an object that every server can parse.
+
+    Servers that read the arguments of earlier calls refuse a conversation in which one is not
+    JSON; such a text goes back inside an object, so that the model still sees what it wrote.
+    """
+    if call.custom:
+        return dumps({"input": call.text}).decode()
+    return dumps({UNPARSED: call.text}).decode() if call.arguments is None else call.text
+
+
+def recorded_call(
+    call_id: str,
+    name: str,
+    text: str,
+    *,
+    item_id: str | None = None,
+    native: Native | None = None,
+) -> ToolCall:
+    """A call from a history that was sent before: the reverse of `replayed_text`."""
+    call = make_call(call_id, name, text, item_id=item_id, native=native)
+    if call.arguments is not None and list(call.arguments) == [UNPARSED]:
+        inner = call.arguments[UNPARSED]
+        if isinstance(inner, str):
+            reading = read_arguments(inner)
+            cut = reading.arguments is not None
+            return make_call(call_id, name, inner, item_id=item_id, native=native, cut=cut)
+    return call

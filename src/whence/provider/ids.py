@@ -1,0 +1,46 @@
+"""Ids of calls: one each, also where a provider sends none or the same one twice."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable, Iterable
+
+_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def fresh_id() -> str:
+    """An id that no other call has."""
+    return f"call_{secrets.token_hex(12)}"
+
+
+class CallIds:
+    """The ids of one conversation; outcomes are paired by id, so each call needs its own."""
+
+    def __init__(self, taken: Iterable[str] = (), fresh: Callable[[], str] = fresh_id) -> None:
+        self._taken = set(taken)
+        self._fresh = fresh
+
+    def claim(self, wanted: str | None) -> str:
+        """The wanted id, or a new one where it is missing or belongs to another call."""
+        call_id = wanted or self._fresh()
+        while call_id in self._taken:
+            call_id = self._fresh()
+        self._taken.add(call_id)
+        return call_id
+
+
+def fitting_id(call_id: str, pattern: re.Pattern[str], length: int) -> str:
+    """The id, or where a provider would refuse it, one of that length that stands for it.
+
+    The same id always gives the same one, so that a call and its outcome still find each other.
+    """
+    if pattern.fullmatch(call_id):
+        return call_id
+    number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).digest())
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits.append(_ALPHABET[digit])
+    return "".join(digits)

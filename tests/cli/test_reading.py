@@ -1,0 +1,104 @@
+"""`whence tools`, `explain` and `log`: what they show, and that they only read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Command
+
+WHY = "Prove it through the command line"
+
+
+@pytest.mark.requirement("cli:tools")
+def test_tools_lists_every_tool_and_one_in_full(whence: Command) -> None:
+    listed = whence("tools").out
+    assert "fs.read" in listed
+    assert "search.lexical" in listed
+
+    shown = whence("tools", "fs_read").json
+    assert shown["wire_name"] == "fs_read"
+    assert next(iter(shown["input_schema"]["properties"])) == "why"
+
+    every = whence("tools", "--json", "--mode", "ask").json
+    assert {tool["name"] for tool in every} == {"fs.ls", "fs.read", "search.lexical"}
+    missing = whence("tools", "fs.raed")
+    assert missing.code == 1
+    assert "fs.read" in missing.err
+
+
+@pytest.mark.requirement("cli:explain")
+def test_explain_says_which_rule_decides_and_runs_nothing(whence: Command) -> None:
+    call = json.dumps({"path": "src/a", "content": "x", "why": WHY})
+
+    denied = whence("explain", "fs.write", call, "--deny", "fs.write(src/**)", "--json")
+
+    assert denied.code == 1
+    decided = denied.json["decided_by"]
+    assert (decided["rule"], decided["source"]) == ("deny fs.write(src/**)", "the command line")
+    outside = whence("explain", "fs.read", json.dumps({"path": "/etc/passwd", "why": WHY}))
+    assert "fs.read(/etc/passwd)" in outside.out
+    assert whence("explain", "fs.write", call).code == 0
+    assert list(whence.workspace.iterdir()) == []
+
+
+@pytest.mark.requirement("cli:log")
+def test_log_shows_verifies_explains_and_counts(whence: Command) -> None:
+    whence.call(
+        "fs.write", "--session", "s", path="src/a.txt", content="one\n", why="Start the list"
+    )
+    whence.call("fs.read", "--session", "s", path="src/a.txt", why="Check that the list started")
+    whence.call("fs.read", "--session", "s", path="b.txt", why="See whether b exists")
+    whence.call("fs.ls", "--session", "s", path="src", why="read the file")
+
+    shown = whence("log", "show").out
+    assert "Start the list" in shown
+    assert "NOT_FOUND" in shown
+    last = whence("log", "show", "--last", "1", "--format", "json").json
+    assert last["type"] == "tool_result"
+
+    reasons = whence("log", "why", "src/a.txt").out
+    assert reasons.index("Start the list") < reasons.index("Check that the list started")
+    assert "See whether b exists" not in reasons
+    assert "Start the list" in whence("log", "why", "src").out
+    assert whence("log", "why", "nothing").code == 1
+
+    counted = whence("log", "stats", "--format", "json").json
+    assert counted["tools"] == {"fs.write": 1, "fs.read": 2, "fs.ls": 1}
+    assert counted["errors"] == {"NOT_FOUND": 1}
+    assert counted["weak_whys"] == 1
+
+    assert whence("log", "verify").code == 0
+    log = whence.workspace / ".agent/sessions/s/session-log.md"
+    log.write_bytes(log.read_bytes().replace(b"Start the list", b"Stop  the list"))
+    broken = whence("log", "verify")
+    assert broken.code == 1
+    assert "session-log.md:" in broken.out
+
+
+@pytest.mark.requirement("journal:corruption")
+def test_a_log_that_somebody_edited_is_kept_and_carried_on(whence: Command) -> None:
+    for number in range(3):
+        whence.call(
+            "fs.append", "--session", "s", path="a", text=f"{number}", why=f"Count to {number}"
+        )
+    session = whence.workspace / ".agent" / "sessions" / "s"
+    log = session / "session-log.md"
+    log.write_bytes(log.read_bytes().replace(b"Count to 1", b"Count to 9"))
+
+    assert whence.call("fs.ls", "--session", "s", path=".").code == 0
+
+    assert (session / "session-log.md.corrupted").exists()
+    shown = whence("log", "show", "--session", "s").out
+    assert "recovery" in shown
+    assert "Count to 2" in shown
+    assert whence("log", "verify", "--session", "s").code == 0
+
+
+def test_log_without_any_session_says_so(whence: Command) -> None:
+    ran = whence("log", "show")
+
+    assert ran.code == 1
+    assert "no session" in ran.err
+    assert whence("log", "show", "--session", "nope").code == 1
