@@ -36,6 +36,7 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    # The empty list is there since argparse holds the default to the choices, too.
     parser.add_argument("rows", metavar="ROW", nargs="*", choices=[*ROWS, []], help=", ".join(ROWS))
     parser.add_argument("--strict", action="store_true", help="exit 1 if a goal is not met")
     parser.add_argument("--raw", action="store_true", help="show both sides, too")

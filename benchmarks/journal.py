@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import sys
+import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import count
 from pathlib import Path
 
 from benchmarks.measure import Ratio, Result, compare, of_function, of_reading, peak_memory
+from benchmarks.startup import WHENCE
 from whence.journal.query import stats, why
 from whence.journal.read import last_entries
 from whence.journal.verify import verify
 from whence.journal.write import Journal
+from whence.loop.session import SESSIONS
 from whence.shapes.event import Event
 
 LARGE, SMALL = 100_000, 10_000
@@ -27,24 +29,20 @@ FILES = 1_000
 APPENDS = 200
 PATH = "src/module_7.py"
 TEXT = "The settings are read once, when the session starts, and handed down. " * 9
-_QUESTIONS = {
-    "verify": "from whence.journal.verify import verify as ask; ask(sys.argv[1])",
-    "why PATH": f"from whence.journal.query import why; list(why(sys.argv[1], {PATH!r}))",
-    "stats": "from whence.journal.query import stats as ask; ask(sys.argv[1])",
-    "show --last 20": "from whence.journal.read import last_entries as ask; ask(sys.argv[1], 20)",
-}
+QUESTIONS = (["verify"], ["why", PATH], ["stats"], ["show", "--last", "20"])
 
 
 def ratios() -> Iterator[Result]:
-    with tempfile.TemporaryDirectory() as root:
-        large, small = _written(root, LARGE), _written(root, SMALL)
-        yield from _appending(root)
+    with tempfile.TemporaryDirectory() as workspace:
+        sessions = os.path.join(workspace, SESSIONS)
+        large, small = _written(sessions, LARGE), _written(sessions, SMALL)
+        yield from _appending(sessions)
         yield from _asking(large, small)
-        yield from _remembering(large, small)
+        yield from _remembering(workspace)
 
 
-def _appending(root: str) -> Iterator[Result]:
-    with _opened(root, str(LARGE)) as large, _opened(root, "empty") as empty:
+def _appending(sessions: str) -> Iterator[Result]:
+    with _opened(sessions, str(LARGE)) as large, _opened(sessions, "empty") as empty:
         numbers = count()
         ours, theirs = (
             of_function(lambda to=to: _step(to, next(numbers)), APPENDS)  # type: ignore[misc]
@@ -73,22 +71,26 @@ def _asking(large: Path, small: Path) -> Iterator[Result]:
     yield read("show --last 20", _last)
 
 
-def _remembering(large: Path, small: Path) -> Iterator[Result]:
-    for name, question in _QUESTIONS.items():
-        program = sys.executable, "-c", f"import sys; {question}"
-        big, little = (min(peak_memory(*program, log) for _ in range(3)) for log in (large, small))
-        yield Ratio("J", f"log {name}, peak memory, {TIMES}", big, little, CONSTANT)
+def _remembering(workspace: str) -> Iterator[Result]:
+    def peak(question: Sequence[str], session: int) -> float:
+        command = [str(WHENCE), "log", *question, "-C", workspace, "--session", str(session)]
+        return min(peak_memory(*command) for _ in range(3))
+
+    for question in QUESTIONS:
+        name = " ".join(question).replace(PATH, "PATH")
+        large, small = (peak(question, session) for session in (LARGE, SMALL))
+        yield Ratio("J", f"log {name}, peak memory, {TIMES}", large, small, CONSTANT)
 
 
-def _written(root: str, events: int) -> Path:
-    with _opened(root, str(events)) as journal:
+def _written(sessions: str, events: int) -> Path:
+    with _opened(sessions, str(events)) as journal:
         for number in range(events // 2):
             _step(journal, number)
         return Path(journal.directory)
 
 
-def _opened(root: str, name: str) -> closing[Journal]:
-    return closing(Journal.open(root, name, durable=False))
+def _opened(sessions: str, name: str) -> closing[Journal]:
+    return closing(Journal.open(sessions, name, durable=False))
 
 
 def _step(journal: Journal, number: int) -> None:

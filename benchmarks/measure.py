@@ -116,14 +116,13 @@ def of_command(
     """CPU seconds of a program, from its start to its end, whose output is read and dropped."""
 
     def side() -> float:
-        process = subprocess.Popen(
+        with subprocess.Popen(
             argv, cwd=cwd, env=environment(), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        with process.stdout or sys.stdin.buffer as pipe:
-            said = pipe.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        ) as process:  # fmt: skip
+            said = process.stdout.read() if process.stdout else b""
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode not in codes:
             end = said[-2000:].decode(errors="replace")
             raise RuntimeError(f"{argv} ended with status {process.returncode}: {end}")

@@ -48,11 +48,18 @@ def programs(peer: Peer) -> Path:
     stamp = home / "installed"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != peer.requirement:
         shutil.rmtree(home, ignore_errors=True)
-        _uv("venv", "--no-python-downloads", "--python", peer.python, str(home))
+        _make_environment(peer, home)
         python = str(home / "bin" / "python")
         _uv("pip", "install", "--compile-bytecode", "--python", python, peer.requirement)
         stamp.write_text(peer.requirement, encoding="utf-8")
     return home / "bin"
+
+
+def _make_environment(peer: Peer, home: Path) -> None:
+    try:
+        _uv("venv", "--no-python-downloads", "--python", peer.python, str(home))
+    except Missing as error:
+        raise Missing(f"no environment with Python {peer.python} ({error})") from error
 
 
 def _uv(*arguments: str) -> None:
@@ -65,7 +72,7 @@ def _uv(*arguments: str) -> None:
         raise Missing(f"{uv}: {error.strerror}") from error
     except subprocess.CalledProcessError as error:
         said = " ".join(error.stderr.decode(errors="replace").split())
-        raise Missing(f"uv {arguments[0]}: {said.removeprefix('error: ')[:90]}…") from error
+        raise Missing(f"uv {arguments[0]}: {said.removeprefix('error: ')[:60]}…") from error
 
 
 class Driver:

@@ -160,14 +160,14 @@ _TEXTS: dict[str, str] = {
     "control-outside": "\x1b[31m<user>a</user>",
     "no-break-space": "\u00a0<user>a</user>",
     "line-separator": "\u2028<user>a</user>",
-    "fullwidth": "＜user＞a＜/user＞",  # noqa: RUF001
+    "fullwidth": "＜user＞a＜/user＞",
     # Much of it
     "deep-agents": "<user>" + '<agent src="a">' * 100_000,
     "deep-closed": "<user>" + '<agent src="a">' * 5_000 + "</agent>" * 5_000 + "</user>",
-    "deep-users": "<user>" * 100_000,
+    "deep-users": "<user>" * 20_000,
     "deep-lines": "<user>\n" * 100_000,
     "deep-unknown": "<div>" * 100_000,
-    "deep-reasoning": "<reasoning><summary>" * 50_000,
+    "deep-reasoning": "<reasoning><summary>" * 10_000,
     "many-less": "<" * 100_000,
     "many-comments": "<!--" * 50_000,
     "many-raw": "<user>" + "RAW|" * 50_000,

@@ -61,11 +61,9 @@ def test_a_cut_inside_an_element_is_always_noticed() -> None:
         assert parse(good[:at]).errors, good[max(0, at - 40) : at]
 
 
-@pytest.mark.parametrize(
-    "ending", [b"</user>", b"", b'<doc src="', b"RAW|", b"<!--", b"\0"], ids=repr
-)
+@pytest.mark.parametrize("ending", [b"</user>", b"", b'<doc src="', b"RAW|<!--"], ids=repr)
 def test_a_file_of_100_megabytes_is_read(ending: bytes) -> None:
-    source = b"<user>" + b"a < b | c\n" * 10_000_000 + ending
+    source = b"<user>" + (b"a < b | c" + b"x" * 90 + b"\n") * 1_000_000 + ending
     document = parse(source)
 
     assert document.source is source
@@ -123,6 +121,6 @@ def _work(source: bytes) -> int:
     ],
 )
 def test_ten_times_the_file_is_ten_times_the_work(unit: str) -> None:
-    small = unit.encode() * (20_000 // len(unit))
+    small = unit.encode() * max(1, 4_000 // len(unit))
 
-    assert _work(small * 10) <= 11 * _work(small) + 20_000
+    assert _work(small * 10) <= 11 * _work(small) + 4_000

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.chatmd.trees import soups, texts, trees
 
+from tests.chatmd.trees import soups, texts, trees
 from whence.chatmd import parse as parse_room
 from whence.chatmd.parse import parse
 from whence.chatmd.render import escape, raw, render, render_nodes

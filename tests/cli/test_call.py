@@ -144,6 +144,17 @@ def test_wrong_usage_exits_2_and_says_what_to_do(whence: Command) -> None:
         assert len((ran.err or ran.out).splitlines()) >= 1
 
 
+def test_options_may_stand_anywhere(whence: Command) -> None:
+    given = json.dumps({"path": ".", "why": WHY})
+
+    for arguments in (
+        ["call", "--session", "s", "fs.ls", given],
+        ["call", "fs.ls", "--session", "s", given],
+        ["call", "fs.ls", given, "--session", "s"],
+    ):
+        assert whence(*arguments).json["session"] == "s"
+
+
 def test_rules_from_the_command_line_decide(whence: Command) -> None:
     (whence.workspace / "src").mkdir()
     allowed = ("--ask", "fs.write", "--allow", "fs.write(src/**)")

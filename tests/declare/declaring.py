@@ -1,4 +1,4 @@
-"""What the tests of declarations share: small catalogs, and files that exist only in a dictionary."""
+"""What the tests of declarations share: small catalogs, and files that are only in a dictionary."""
 
 from __future__ import annotations
 
@@ -86,9 +86,9 @@ def resolved(
     )
 
 
-def one_tool(text: str, **given: Mapping[str, str]) -> Tool:
+def one_tool(text: str, *, files: Mapping[str, str] | None = None) -> Tool:
     """The only tool of a file that has nothing wrong with it."""
-    found = resolved(text, **given)
+    found = resolved(text, files=files)
     assert found.problems == ()
     (only,) = found.tools
     return only

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from declaring import CATALOGS, codes, one_problem, one_tool, resolved
 
+from tests.declare.declaring import CATALOGS, codes, one_problem, one_tool, resolved
+from whence.chatmd.parse import parse
 from whence.declare.toolbox import Toolbox
 from whence.shapes.declaration import Builtin, Root
 from whence.shapes.document import Severity
@@ -195,6 +196,13 @@ def test_the_catalog_itself_is_not_changed_by_roots() -> None:
 )
 def test_a_senseless_root_is_an_error(inside: str, code: str) -> None:
     assert one_problem(resolved(f'<tool name="read_file">{inside}</tool>')).code == code
+
+
+def test_a_root_without_a_path_is_left_to_the_parser() -> None:
+    text = '<tool name="read_file"><read id="a"/></tool>'
+
+    assert [each.code for each in parse(text).errors] == ["missing-attribute"]
+    assert resolved(text).roots == {}
 
 
 @pytest.mark.parametrize("tool", ['name="fs.read"', 'catalog="chatmd"', 'name="list" command="ls"'])

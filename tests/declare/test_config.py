@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import fields
 
 import pytest
-from declaring import codes, one_problem, resolved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.declare.declaring import codes, one_problem, resolved
 from whence.chatmd.grammar import ELEMENTS
 from whence.shapes.declaration import Budget, Config, Effort, ToolProtocol
 from whence.shapes.document import Severity

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from whence.declare.names import Names
 from whence.errors import Conflict, NotFound
 
+pytestmark = pytest.mark.requirement("names:wire")
+
 WIRE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 anything = st.text(st.characters(codec=None, exclude_categories=()), max_size=90)

@@ -14,6 +14,8 @@ from whence.declare.protocol import MAX_CHARACTERS, load_tools
 from whence.errors import Conflict, InvalidArgs, ParseError, WhenceError
 from whence.shapes.tool import Effect, Example, Sandbox, Tool
 
+pytestmark = pytest.mark.requirement("tools:seed-document")
+
 SEED = Path(__file__).parents[2].parent / "shared" / "seeds" / "002_9ce93a70bbe994c8.txt"
 
 PAGE = """\

@@ -15,6 +15,8 @@ from whence.declare.shorthand import compile_schema, is_type_word
 from whence.declare.type_text import MAX_DEPTH, TYPE_WORDS
 from whence.errors import InvalidArgs
 
+pytestmark = pytest.mark.requirement("tools:shorthand")
+
 
 def refusal(value: object) -> InvalidArgs:
     with pytest.raises(InvalidArgs) as caught:

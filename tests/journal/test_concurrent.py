@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from journal_samples import call, open_journal, pairs, result
 
+from tests.journal.samples import call, open_journal, pairs, result
 from whence.journal.read import read_entries
 from whence.journal.verify import verify
 

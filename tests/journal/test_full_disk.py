@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from journal_samples import call, logs, note, open_journal, pairs, result
 
+from tests.journal.samples import call, logs, note, open_journal, pairs, result
 from whence.errors import Unavailable
 from whence.journal.read import read_entries
 from whence.journal.verify import verify
+from whence.journal.write import Journal
+from whence.shapes.event import Event
 
 
 @contextmanager
@@ -76,6 +78,17 @@ def test_a_new_session_without_room_is_refused(tmp_path: Path) -> None:
     assert [entry.type for entry in read_entries(journal.directory)] == ["session_start"]
 
 
+def fill(journal: Journal) -> Iterator[Event]:
+    """Record events until there is no room for another."""
+    while True:
+        event = note("x" * 3000)
+        try:
+            journal.append(event)
+        except Unavailable:
+            return
+        yield event
+
+
 @pytest.mark.requirement("journal:full-disk")
 def test_a_full_disk_says_so(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
@@ -87,16 +100,14 @@ def test_a_full_disk_says_so(tmp_path: Path) -> None:
         pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.decode().strip()}")
     try:
         journal = open_journal(disk)
-        recorded = 0
+        recorded = list(fill(journal))
         with pytest.raises(Unavailable, match="nothing was recorded") as caught:
-            for _ in range(100):
-                journal.append(note("x" * 3000))
-                recorded += 1
+            journal.append(note("x" * 3000))
         assert caught.value.suggestion == "Free some disk space, then call again."
         assert caught.value.details["errno"] == "ENOSPC"
         report = verify(journal.directory)
         assert report.ok
-        assert report.events == recorded + 1
+        assert report.events == len(recorded) + 1
         journal.close()
     finally:
         subprocess.run(["umount", disk], check=True)

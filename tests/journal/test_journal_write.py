@@ -12,8 +12,8 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journal_samples import WHY, call, fault, note, open_journal, pairs, result, text
 
+from tests.journal.samples import WHY, call, fault, note, open_journal, pairs, result, text
 from whence.errors import InvalidArgs, Unavailable
 from whence.journal.read import read_entries
 from whence.journal.verify import verify

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journal_samples import call, fresh_copy, logs, note, open_journal, pairs, text
 
+from tests.journal.samples import call, fresh_copy, logs, note, open_journal, pairs, text
 from whence.journal.read import read_entries
 from whence.journal.verify import verify
 from whence.journal.write import Journal
@@ -191,6 +191,34 @@ def test_a_missing_last_part_is_missed(tmp_path: Path) -> None:
     assert recovery.fields["reason"] == "session-log.002.md is gone"
     assert entries[-1].fields["error"]["code"] == "INTERRUPTED"
     assert journal.append_call(call()) == "call-004"
+
+
+def test_several_missing_parts_are_replaced_by_one(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path, rotate_events=4)
+    pairs(journal, 8)
+    journal.close()
+    events = verify(journal.directory).events
+    for path in logs(journal)[1:]:
+        path.unlink()
+
+    journal, entries = reopened(tmp_path)
+
+    (recovery,) = [entry for entry in entries if entry.type == "recovery"]
+    assert (recovery.part, recovery.seq) == ("session-log.002.md", events + 1)
+    assert recovery.fields["lost"] == events - 5
+    assert journal.append_call(call()) == "call-009"
+
+
+def test_a_head_that_names_an_absurd_part_does_no_harm(tmp_path: Path) -> None:
+    log = written(tmp_path)
+    head = log.parent / "session-log.head"
+    head.write_text(head.read_text().replace("part=1 ", "part=999999999 ").replace(" \n", "\n"))
+    head.write_text(f"{head.read_text().rstrip():159}\n")
+    assert not verify(log.parent).ok
+
+    journal, entries = reopened(tmp_path)
+    assert [path.name for path in logs(journal)] == ["session-log.md"]
+    assert entries[0].fields["reason"] == "session-log.999999999.md is gone"
 
 
 def test_a_missing_head_is_told_in_the_log(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journal_samples import call, open_journal, text
 
+from tests.journal.samples import call, open_journal, text
 from whence.journal.compose import compose
 from whence.journal.read import read_entries
 from whence.journal.redact import Redactor, redact

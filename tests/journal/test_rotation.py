@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from journal_samples import call, logs, note, open_journal, pairs, result
 
+from tests.journal.samples import call, logs, note, open_journal, pairs, result
 from whence.journal.index import stored_index
 from whence.journal.read import last_entries, read_entries
 from whence.journal.verify import verify

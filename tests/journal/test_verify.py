@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from journal_samples import call, fault, fresh_copy, logs, note, open_journal, pairs, result
 
+from tests.journal.samples import call, fault, fresh_copy, logs, note, open_journal, pairs, result
 from whence.errors import NotFound
+from whence.journal.read import last_entries, read_entries
 from whence.journal.verify import verify
 
 
@@ -138,6 +139,16 @@ def test_without_a_head_only_the_end_of_the_session_vouches_for_the_end(tmp_path
     os.unlink(Path(journal.directory) / "session-log.head")
     assert verify(journal.directory).ok
     assert verify(journal.directory).ended
+
+
+def test_an_event_of_several_megabytes_is_written_read_and_verified(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path)
+    content = "0123456789 lines and more\n" * 120_000
+    journal.append(note(content), note("after"))
+
+    assert verify(journal.directory).ok
+    assert [e.fields.get("text") for e in read_entries(journal.directory)][1:] == [content, "after"]
+    assert len(last_entries(journal.directory, 2)) == 2
 
 
 def test_open_calls_are_listed(tmp_path: Path) -> None:

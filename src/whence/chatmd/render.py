@@ -26,7 +26,8 @@ PAYLOADS = "./.chatmd/"
 """Where payloads are, as seen from the transcript."""
 
 _ATTRIBUTE_NAME = re.compile(r"[A-Za-z0-9_:-]+\Z")
-_ESCAPED = re.compile(r"[&<>\"\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]|\\\Z")
+# No RAW marker even here: the end of a file is told from its markers alone.
+_ESCAPED = re.compile(r"[&<>\"\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]|\\\Z|\|(?=RAW)|(?<=RAW)\|")
 _NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _MARKERS = re.compile(r"<|RAW\||\|RAW|\ARAW")
 _HAZARD = re.compile(r"RAW\||\|RAW|\ARAW|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")

@@ -21,8 +21,10 @@ def run(name: str, arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     module.configure(parser)
+    # Intermixed parsing lets options stand before, between and behind the words of a command.
+    parse = parser.parse_args if hasattr(module, "SUBCOMMANDS") else parser.parse_intermixed_args
     try:
-        options = parser.parse_args(arguments)
+        options = parse(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
     try:

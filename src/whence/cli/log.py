@@ -23,12 +23,13 @@ examples:
   whence log verify
   whence log stats --format json
 """
+SUBCOMMANDS = ("show", "verify", "why", "stats")
 _SIGNS = {"tool_result": "✓", "tool_error": "✗", "violation": "!", "user_approval": "?"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments: one more word, and what belongs to it."""
-    commands = parser.add_subparsers(dest="log_command", metavar="show|verify|why|stats")
+    commands = parser.add_subparsers(dest="log_command", metavar="|".join(SUBCOMMANDS))
     commands.required = True
     show = _add(commands, "show", "the events of a session, oldest first")
     show.add_argument("--last", metavar="N", type=_positive, help="only the newest N events")

@@ -46,7 +46,7 @@ def split_command(command: str) -> list[str]:
     except ValueError as error:
         raise InvalidArgs(
             f"The command is {quoted(command)}: {str(error).lower()}.",
-            "Close the quote, or write a backslash before it.",
+            "Close the quote; a backslash at the end needs a letter after it.",
         ) from None
     if not words or not words[0]:
         raise InvalidArgs("The command is empty.", "Name a program, such as `git status`.")

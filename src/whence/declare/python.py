@@ -10,8 +10,8 @@ import stat
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.machinery import SourceFileLoader
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from types import CodeType, ModuleType
 from typing import Any, TypeAlias
 
@@ -105,8 +105,9 @@ def load_function(path: str, name: str) -> Loaded:
     if isinstance(found, Tool):
         return found
     if not inspect.isfunction(found):
+        kind, line = type(found).__name__, _bound_at(source, name)
         raise InvalidArgs(
-            f"{path}:{_bound_at(source, name)}: {name} is a {type(found).__name__}, not a function",
+            f"{path}:{line}: {name} is of type {kind}, not a function",
             "Name a function that is defined with `def` or `async def`.",
         )
     _check_types(path, found)
@@ -146,14 +147,14 @@ def _module(path: str, source: bytes) -> ModuleType:
     name = f"whence_tools_{digest}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = spec_from_file_location(name, real, loader=_Loader(name, real, source))
-    if spec is None or spec.loader is None:
-        raise InvalidArgs(f"{path} is no Python file", "Name a file that ends with .py.")
+    loader = _Loader(name, real, source)
+    spec = ModuleSpec(name, loader, origin=real)
+    spec.has_location = True
     module = module_from_spec(spec)
     # Dataclasses and pickling look a module up by its name while it runs.
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any code may run there
         del sys.modules[name]
         raise _unrunnable(path, real, error) from None
@@ -196,12 +197,14 @@ def _check_types(path: str, function: Callable[..., Any]) -> None:
 
 def _bound_at(source: bytes, name: str) -> int:
     """The last line at the top level that gives the name its value."""
-    lines = [1]
-    for node in ast.parse(source).body:
-        names = {getattr(node, "name", "")}
-        names |= {
-            each.asname or each.name for each in getattr(node, "names", ()) if hasattr(each, "name")
-        }
-        names |= {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-        lines += [node.lineno] if name in names else []
-    return lines[-1]
+    lines = [node.lineno for node in ast.parse(source).body if name in _bound_by(node)]
+    return lines[-1] if lines else 1
+
+
+def _bound_by(node: ast.stmt) -> set[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {each.asname or each.name for each in node.names}
+    names = (each for each in ast.walk(node) if isinstance(each, ast.Name))
+    return {each.id for each in names if isinstance(each.ctx, ast.Store)}

@@ -72,7 +72,9 @@ class Report:
     def _add(
         self, severity: Severity, code: str, span: Span, message: str, suggestion: str
     ) -> None:
-        self._found.append(_Finding(span, severity, code, message, suggestion))
+        self._found.append(
+            _Finding(span, severity, code, _printable(message), _printable(suggestion))
+        )
 
     def _span(self, element: Element, attribute: str | None) -> Span:
         """The attribute where it stands; else the opening tag."""
@@ -88,3 +90,8 @@ class Report:
     @cached_property
     def _newlines(self) -> list[int]:
         return [found.start() for found in re.finditer(rb"\n", self._source)]
+
+
+def _printable(text: str) -> str:
+    """Text that can be written as UTF-8, whatever bytes the file held."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -47,6 +47,7 @@ class GroupSync:
             self._thread.shutdown(wait=True)
             self._thread = None
         self._call()
+        self._synced = self._written
 
     def _start(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
         if self._thread is None:

@@ -22,6 +22,7 @@ MAX_DEPTH = 64
 _TOO_DEEP = '"[left out: nested deeper than 64 levels]"'
 _ONE_LINE = frozenset({"type", "tool", "call_id"})
 _FLOW_WIDTH = 100
+_PLENTY = 1 << 62
 _KEY_WIDTH = 1000  # YAML readers give up on a simple key of more than 1024 characters
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./+@-]*").fullmatch
@@ -53,7 +54,7 @@ def emit(
 
 def scalar(text: str) -> str:
     """A string on one line: plain where that is safe, else double-quoted."""
-    if _PLAIN(text) and (len(text) > 5 or text.lower() not in _WORDS):
+    if " " not in text and _PLAIN(text) and (len(text) > 5 or text.lower() not in _WORDS):
         return text
     if text.isprintable() and '"' not in text and "\\" not in text and "```" not in text:
         return f'"{text}"'
@@ -144,8 +145,8 @@ def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Note
         kind = type(value)
         if kind is str and ("\n" not in value or (indent == 0 and key in _ONE_LINE)):
             out.append(f"{pad}{name}: {scalar(value)}\n")
-        elif kind is int:
-            out.append(f"{pad}{name}: {_integer(value)}\n")
+        elif kind is int and -_PLENTY < value < _PLENTY:
+            out.append(f"{pad}{name}: {value}\n")
         else:
             _node(out, f"{pad}{name}:", value, indent, below)
 
@@ -198,7 +199,8 @@ def _flow(items: Sequence[Any], *, anyhow: bool) -> str | None:
     """Scalars as `[a, b]`; at column 0 whatever its width, since queries read such lines."""
     texts: list[str] = []
     for item in items:
-        text = _atom(item)
+        write = _ATOMS.get(type(item))
+        text = write(item) if write else _atom(item)
         if text is None:
             return None
         texts.append(text)

@@ -46,21 +46,20 @@ class Indexer:
     late: dict[str, int] = field(default_factory=dict)
     _open: dict[str, list[Touch]] = field(default_factory=dict)
 
-    def add(self, block: bytes, offset: int, line: int) -> None:
-        """Take one event into account."""
-        kind = key(block, b"type")
-        if kind == "tool_call":
-            touch = Touch(offset, line)
-            self._open.setdefault(key(block, b"call_id") or "", []).append(touch)
-            for path in paths_of(block):
-                self.touches.setdefault(path, []).append(touch)
-        elif kind in OUTCOMES:
-            call_id = key(block, b"call_id") or ""
-            calls = self._open.pop(call_id, None)
-            if calls is None:
-                self.late[call_id] = offset
-            for touch in calls or ():
-                touch.outcome = offset
+    def call(self, call_id: str, paths: list[str], offset: int, line: int) -> None:
+        """Take a call into account."""
+        touch = Touch(offset, line)
+        self._open.setdefault(call_id, []).append(touch)
+        for path in paths:
+            self.touches.setdefault(path, []).append(touch)
+
+    def outcome(self, call_id: str, offset: int) -> None:
+        """Take an outcome into account."""
+        calls = self._open.pop(call_id, None)
+        if calls is None:
+            self.late[call_id] = offset
+        for touch in calls or ():
+            touch.outcome = offset
 
     def index(self, size: int, digest: str) -> Index:
         """The index of a part of that size that ends with that hash."""
@@ -131,7 +130,11 @@ def _build(directory: int, part: int) -> Index:
     with opened(directory, part) as descriptor:
         size = os.fstat(descriptor).st_size
         for block in blocks(descriptor, 0, size):
-            indexer.add(block.text, block.offset, block.line)
+            kind, call_id = key(block.text, b"type"), key(block.text, b"call_id") or ""
+            if kind == "tool_call":
+                indexer.call(call_id, paths_of(block.text), block.offset, block.line)
+            elif kind in OUTCOMES:
+                indexer.outcome(call_id, block.offset)
         return indexer.index(size, _last_hash(descriptor, size))
 
 

@@ -53,21 +53,25 @@ class Survey:
 def survey(directory: int) -> Survey:
     """Check the whole current part; the parts before it were closed and are left to `verify`."""
     head = Head.read(directory)
-    filled = [n for n in part_numbers(directory) if size_of(directory, n)]
-    part = max([1, *filled, head.part if head else 1])
-    place = Place(part)
-    if part not in filled:
-        problem = f"{part_name(part)} is gone" if head and (head.size or part > 1) else None
-        return Survey(place, head, problem)
-    with opened(directory, part) as descriptor:
+    last = max((n for n in part_numbers(directory) if size_of(directory, n)), default=0)
+    if not last:
+        gone = head is not None and head.seq > 0
+        return Survey(Place(), head, f"{part_name(1)} is gone" if gone else None)
+    place = Place(last)
+    with opened(directory, last) as descriptor:
         status = os.fstat(descriptor)
         place.inode = status.st_ino
         first = next(records(descriptor, 0, status.st_size))
-        place.standing = standing_before(first, part)
+        place.standing = standing_before(first, last)
         if head and head.hash == _superseded(first):
             head = replace(head, part=0)  # the crash came between a recovery and its head
         problem = _follow_to_head(place, head, descriptor, status.st_size)
-        return Survey(place, head, problem or place.follow(descriptor, status.st_size))
+        problem = problem or place.follow(descriptor, status.st_size)
+    if head and head.part > last and not problem:
+        problem = f"{part_name(head.part)} is gone"
+        if place.standing.last_type == "rotated":
+            place = Place(last + 1)
+    return Survey(place, head, problem)
 
 
 def _follow_to_head(place: Place, head: Head | None, descriptor: int, size: int) -> str | None:
@@ -84,14 +88,14 @@ def _follow_to_head(place: Place, head: Head | None, descriptor: int, size: int)
 
 def standing_before(first: Record, part: int) -> Standing:
     """Where things stood before the first record of a part, as far as it can be trusted."""
-    if not first.whole or (part == 1 and first.field(b"type") not in OPENINGS):
+    if not first.whole or (part == 1 and first.kind not in OPENINGS):
         return Standing()
     claimed = Standing.claimed(first)
     return claimed if claimed.fault_in(first) else Standing.before(first)
 
 
 def _superseded(first: Record) -> str | None:
-    return first.field(b"head") if first.whole and first.field(b"type") == "recovery" else None
+    return first.field(b"head") if first.whole and first.kind == "recovery" else None
 
 
 def size_of(directory: int, part: int) -> int:

@@ -10,7 +10,7 @@ import posixpath
 from array import array
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whence.errors import ParseError
@@ -26,7 +26,7 @@ from whence.journal.standing import OUTCOMES
 _NEAR = 1 << 14
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Touched:
     """One call that touched a path, and what came of it."""
 
@@ -90,9 +90,10 @@ def _touched_in(session: int, part: int, path: str, waiting: deque[Touched]) -> 
     """The calls of one part; one without an outcome holds back those behind it."""
     index = index_of(session, part)
     with opened(session, part) as descriptor:
-        for touched in waiting:
+        for place, touched in enumerate(waiting):
             if touched.outcome == "open" and touched.call_id in index.late:
-                touched.outcome = _outcome(_block_at(descriptor, index.late[touched.call_id]).text)
+                text = _block_at(descriptor, index.late[touched.call_id]).text
+                waiting[place] = replace(touched, outcome=_outcome(text))
         for offset, touch in touching(index, path).items():
             call = _block_at(descriptor, offset)
             outcome = _block_at(descriptor, touch.outcome).text if touch.outcome >= 0 else b""

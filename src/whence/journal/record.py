@@ -29,6 +29,7 @@ _STAMP = re.compile(
 _STAMP_WIDTH = 256
 _FENCE = b"```yaml\n"
 _CHUNK = 1 << 20
+_ABOUT_CALLS = frozenset({"tool_call", "tool_result", "tool_error"})
 
 
 def part_name(number: int) -> str:
@@ -62,7 +63,7 @@ def closing(seq: int, prev: str) -> bytes:
 class Record:
     """One record as it lies in a file, or bytes that should be one."""
 
-    __slots__ = ("_fence", "data", "hash", "offset", "prev", "seq", "whole")
+    __slots__ = ("_fence", "call_id", "data", "hash", "kind", "offset", "prev", "seq", "whole")
 
     def __init__(self, offset: int, data: bytes) -> None:
         self.offset = offset
@@ -75,6 +76,8 @@ class Record:
         self.seq = int(seq)
         self.prev = prev.decode()
         self.hash = digest.decode()
+        self.kind = field(data, b"type", self._fence) or ""
+        self.call_id = self.field(b"call_id") if self.kind in _ABOUT_CALLS else ""
 
     @property
     def end(self) -> int:

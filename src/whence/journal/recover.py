@@ -92,7 +92,7 @@ def _recovery(
 def _highest(found: Survey, old: list[_Salvaged], base: Standing) -> int:
     known = [item.seq for item in old if not item.altered]
     head = found.head
-    return max([base.seq, *known, head.seq if head and head.part == found.place.part else 0])
+    return max([base.seq, *known, head.seq if head and head.part >= found.place.part else 0])
 
 
 def _rebuilt(

@@ -107,13 +107,12 @@ class Redactor:
             if len(value) >= 8 and _SECRET_VARIABLE.search(name)
         ]
         self._literals = sorted(secret, key=lambda literal: -len(literal[0]))
-        self._hints = _automaton(
-            [*(rule.hint for rule in _RULES), *(_fragment(value) for value, _ in self._literals)]
-        )
+        hints = [rule.hint for rule in _RULES] + [_fragment(value) for value, _ in self._literals]
+        self._hints = _automaton(hints).Match
 
     def suspects(self, rendered: bytes) -> bool:
         """Whether rendered text might hold a secret; escapes and indentation do not hide one."""
-        return self._hints.Match(rendered) is not None
+        return self._hints(rendered) is not None
 
     def redact(self, value: Any) -> Any:
         """The JSON-like value, or text, without its secrets."""
@@ -145,7 +144,7 @@ class Redactor:
 
     def _text(self, text: str) -> str:
         raw = text.encode("utf-8", "backslashreplace")
-        hits = self._hints.Match(raw)
+        hits = self._hints(raw)
         if hits is None:
             return text
         for literal, replacement in self._literals:

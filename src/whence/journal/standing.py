@@ -74,17 +74,14 @@ class Standing:
 
     def advance(self, record: Record) -> str | None:
         """Go on to a whole record; what is odd about it, coming after those before."""
-        kind = record.field(b"type")
-        call_id = tool = ""
+        kind, tool = record.kind, ""
         if kind == "tool_call":
-            call_id, tool = record.field(b"call_id"), record.field(b"tool")
-        elif kind in OUTCOMES:
-            call_id = record.field(b"call_id")
+            tool = record.field(b"tool")
         elif kind in OPENINGS:
             self.last_call = max(self.last_call, natural(record.field(b"last_call")))
         self.seq = record.seq
         self.hash = record.hash
-        return self.count(kind, call_id, tool)
+        return self.count(kind, record.call_id, tool)
 
     def as_fields(self) -> dict[str, JSONValue]:
         """What the first event of a part says, so that the parts before need not be read."""

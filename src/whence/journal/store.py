@@ -139,10 +139,10 @@ class Store:
         return os.open(name, wanted, 0o600, dir_fd=self.directory)
 
 
-def unavailable(path: str, error: OSError) -> Unavailable:
-    """The error that a caller sees when the disk said no."""
+def unavailable(path: str, error: OSError, so: str = "nothing was recorded") -> Unavailable:
+    """The error that a caller sees when the disk said no, and what follows from it."""
     return Unavailable(
-        f"the journal {path} cannot be written ({error.strerror or error}); nothing was recorded",
+        f"the journal {path} cannot be written ({error.strerror or error}); {so}",
         _ADVICE.get(error.errno or 0, "Make the directory writable, or choose another workspace."),
         details={"path": path, "errno": errno.errorcode.get(error.errno or 0, "")},
     )
@@ -152,6 +152,7 @@ _ADVICE = {
     errno.ENOSPC: "Free some disk space, then call again.",
     errno.EDQUOT: "Free some of the disk quota, then call again.",
     errno.EFBIG: "Raise the file size limit (ulimit -f), then call again.",
+    errno.EIO: "Check the disk, then open the session again.",
     errno.ELOOP: "Remove the symbolic link that stands in its place.",
 }
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from whence.journal.head import HEAD, Head
-from whence.journal.index import Index, Indexer, index_name, stored_index
+from whence.journal.index import Index, Indexer, index_name, paths_of, stored_index
 from whence.journal.place import opened, size_of
 from whence.journal.read import session_directory
 from whence.journal.record import Record, part_name, part_numbers, records
-from whence.journal.standing import Standing
+from whence.journal.standing import OUTCOMES, Standing
 
 _MOST = 100
-"""Problems beyond this many are only counted as one more."""
+"""Problems beyond this many are not listed."""
 _TAMPERED = "Compare with a copy; opening the session sets the damaged part aside and goes on."
 
 
@@ -73,10 +73,14 @@ class _Check:
 
     def report(self) -> Report:
         self.head, sizes = _snapshot(self.session)
-        last = max([*sizes, self.head.part if self.head else 1])
-        for part in range(1, last + 1):
-            self._part(part, sizes.get(part, 0), closed=part < last)
-        self._end()
+        last = max(sizes)
+        expected = 1
+        for part, size in sizes.items():
+            if part != expected:
+                self._say(expected, 0, "the part is gone", "Put it back from a copy.")
+            self._part(part, size, closed=part < last)
+            expected = part + 1
+        self._end(part_name(last))
         return Report(
             ok=not self.problems,
             events=self.events,
@@ -94,11 +98,12 @@ class _Check:
         indexer = Indexer() if kept else None
         for record, line in _lined(self.session, part, size):
             self._record(part, record, line)
-            if indexer:
-                indexer.add(record.block, record.offset + _top(record), line)
-        if not size and (closed or part == 1 or self.head):
-            self._say(part, 0, "the part is gone or empty", "Put it back from a copy.")
-        elif closed and self.standing.last_type != "rotated":
+            if indexer and record.kind == "tool_call":
+                paths = paths_of(record.block)
+                indexer.call(record.call_id, paths, record.offset + _top(record), line)
+            elif indexer and record.kind in OUTCOMES:
+                indexer.outcome(record.call_id, record.offset)
+        if closed and self.standing.last_type != "rotated":
             self._say(part, 0, "its end is missing: a full part closes with `rotated`", _TAMPERED)
         if indexer and len(self.problems) == before:
             self._compare(part, kept, indexer.index(size, self.standing.hash))
@@ -120,7 +125,7 @@ class _Check:
             self.head_met = _same_end(self.standing, head)
 
     def _opening(self, part: int, record: Record, line: int) -> None:
-        kind = record.field(b"type")
+        kind = record.kind
         if kind == "recovery":
             self._recovered(part, record, line)
         elif kind != ("session_start" if part == 1 else "continued"):
@@ -142,8 +147,7 @@ class _Check:
         if self.head and record.field(b"head") == self.head.hash:
             self.head_met = True  # the head was about to be written when the process ended
 
-    def _end(self) -> None:
-        last = part_name(self.head.part if self.head else 1)
+    def _end(self, last: str) -> None:
         if self.head is None and _exists(self.session, HEAD):
             self._say(last, 0, f"{HEAD} cannot be read", "Open the session once to write it anew.")
         elif self.head is None and not self.standing.ended:
@@ -209,7 +213,7 @@ def _last_good(session: int, backup: str, before: Standing, wanted: str) -> bool
     descriptor = os.open(backup, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=session)
     try:
         for record in records(descriptor, 0, os.fstat(descriptor).st_size):
-            if record.offset == 0 and record.whole and record.field(b"type") == "recovery":
+            if record.offset == 0 and record.whole and record.kind == "recovery":
                 walk = Standing.claimed(record)
             if walk.fault_in(record):
                 break

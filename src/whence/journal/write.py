@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from threading import Lock
 from types import TracebackType
-from typing import Any
 
 from whence.errors import InvalidArgs, Unavailable
 from whence.journal.commit import GroupSync
@@ -33,6 +32,7 @@ from whence.journal.redact import Redactor
 from whence.journal.store import Store, unavailable
 from whence.shapes.event import Event
 
+_NOT_SYNCED = "what was recorded last may not outlive a power cut"
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}").fullmatch
 
 
@@ -137,7 +137,7 @@ class Journal:
         try:
             await self._group.wait()
         except OSError as error:
-            raise unavailable(self.directory, error) from error
+            raise unavailable(self.directory, error, _NOT_SYNCED) from error
 
     @property
     def calls(self) -> int:
@@ -150,7 +150,11 @@ class Journal:
         return self._group.syncs
 
     def close(self, reason: str | None = None) -> None:
-        """Sync once and let go. With a reason the session ends, if no other writer is alive."""
+        """Sync once and let go. With a reason the session ends, if no other writer is alive.
+
+        Raises:
+            Unavailable: The end could not be recorded, or the disk failed.
+        """
         if self._store.directory < 0:
             return
         try:
@@ -160,7 +164,7 @@ class Journal:
             if self._durable:
                 self._group.finish()
         except OSError as error:
-            raise unavailable(self.directory, error) from error
+            raise unavailable(self.directory, error, _NOT_SYNCED) from error
         finally:
             self._store.close()
 
@@ -300,11 +304,6 @@ class _Exclusive:
 
 
 def _with_id(event: Event, call_id: str) -> Event:
-    fields: dict[str, Any] = {}
-    for name, value in event.fields.items():
-        fields[name] = value
-        if name == "tool":
-            fields["call_id"] = call_id
-    if "call_id" not in fields:
-        fields = {"call_id": call_id, **fields}
+    first = {"tool": None, "call_id": call_id} if "tool" in event.fields else {"call_id": call_id}
+    fields = {**first, **event.fields}
     return Event(event.type, fields, event.title, event.narrative, event.comments)

@@ -76,7 +76,7 @@ def _decode_sent_answer(message: dict[str, Any]) -> list[Item]:
     calls: list[Item] = [
         _sent_call(call) for call in objects(message.get("tool_calls"))
     ]
-    return [*decode_thoughts(message, keep_empty=True), *decode_words(message), *calls]
+    return [*decode_thoughts(message, keep_empty=True), *decode_words(message, keep_empty=True), *calls]
 
 
 def _sent_call(call: dict[str, Any]) -> ToolCall:
@@ -132,7 +132,7 @@ def _thinking_part(part: dict[str, Any]) -> Reasoning:
     return Reasoning(PROTOCOL, texts, native=Native(PROTOCOL, {"thinking": part}))
 
 
-def decode_words(message: dict[str, Any]) -> list[Item]:
+def decode_words(message: dict[str, Any], *, keep_empty: bool = False) -> list[Item]:
     """The message itself: none where there are only thoughts or calls."""
     content = message.get("content")
     if isinstance(content, list):
@@ -143,10 +143,14 @@ def decode_words(message: dict[str, Any]) -> list[Item]:
     known = ("role", "content", "refusal", "name", "tool_calls", *REASONING_FIELDS)
     extra = {key: value for key, value in _without(message, *known).items() if value != []}
     native, name = native_of(extra), text_or_none(message.get("name"))
-    silent = not message.get("tool_calls") and not any(message.get(k) for k in REASONING_FIELDS)
+    silent = keep_empty and not (message.get("tool_calls") or _has_thoughts(message))
     if not (parts or native or name or silent):
         return []
     return [Message("assistant", parts, name=name, native=native)]
+
+
+def _has_thoughts(message: dict[str, Any]) -> bool:
+    return any(message.get(field) for field in REASONING_FIELDS)
 
 
 def _without(message: dict[str, Any], *known: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from whence.declare.toolbox import Mounted
+from whence.provider.wire import build_request
 from whence.shapes.item import (
     Item,
     Message,
@@ -47,11 +48,19 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A request around its messages: `head` + the messages, comma-separated, + `tail`."""
+    """A request around its messages; the same for every turn."""
 
     head: bytes
+    """Up to and with the bracket that opens the messages."""
     tail: bytes
+    """From the bracket that closes them."""
+    system: tuple[bytes, ...] = ()
+    """Messages that stand before all others."""
     losses: tuple[Loss, ...] = ()
+
+    def body(self, fragments: Sequence[bytes]) -> bytes:
+        """The whole request."""
+        return build_request(self.head, (*self.system, *fragments), self.tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,8 @@ class ToolChoice:
     """The tool, where the mode is `tool`."""
     parallel: bool | None = None
     """Whether it may make several calls at once; None: as the provider likes."""
+    native: Native | None = None
+    """A form that only one protocol knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,14 @@ def test_context_is_never_dropped() -> None:
         assert refused(diff, "a\nb\nc\nd\n").details["reason"] == "stale"
 
 
+def test_a_context_line_is_compared_as_a_whole() -> None:
+    diff = "@@ -2,3 +2,3 @@\n a\n-b\n+B\n c\n"
+
+    assert refused(diff, "0\nxa\nb\nc\n").details["reason"] == "stale"
+    assert refused(diff, "0\na\nb\ncx\n").details["reason"] == "stale"
+    assert patched(diff, "0\nxa\nb\nc\na\nb\nc\n") == "0\nxa\nb\nc\na\nB\nc\n"
+
+
 # --- insertions without context
 
 

@@ -170,6 +170,7 @@ def test_a_diff_sent_with_crlf_means_the_same() -> None:
         ("diff --git a/x b/x\nnew file mode 1\ndiff --git a/y b/y\n", 3, "second file header"),
         ("@@ -1,9 +1,9 @@\n a\n-b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", 4, "second file"),
         ("@@ -1,3 +1,3 @@\n a\nb\n-c\n+d\n", 3, "inside a hunk"),
+        ("@@ -1,3 +1,3 @@\n a\n\rb\n-c\n+d\n", 3, "inside a hunk"),
         (f"{BODY}unprefixed\n", 6, "follows a hunk"),
         (f"{BODY}\nand then\n\n{BODY}", 7, "between two parts"),
         (f"```\n{BODY}```\n```\n{BODY}```\n", 7, "between two parts"),

@@ -12,8 +12,8 @@ from whence.work.edits.unified_apply import as_stated
 from whence.work.edits.unified_endings import edited
 from whence.work.edits.unified_place import FileLines, Misfit, Search, locate
 
-few = settings(deadline=None, max_examples=150)
-many = settings(deadline=None, max_examples=300)
+few = settings(deadline=None, max_examples=60)
+many = settings(deadline=None, max_examples=120)
 
 AWKWARD = [
     "",
@@ -246,7 +246,7 @@ def three_versions(draw: st.DrawFn) -> tuple[list[str], list[str], list[str]]:
     return old, changed(), changed()
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=300)
 @given(three_versions(), st.sampled_from([0, 1, 3]))
 def test_a_diff_of_another_version_is_applied_where_it_surely_belongs_or_refused(
     case: tuple[list[str], list[str], list[str]], context: int

@@ -12,7 +12,7 @@ from whence.work.edits.unified_shapes import Hunk, Patch
 from whence.work.edits.unified_text import HOW_TO, RANGES, DiffText
 
 _BROKEN_RANGES = re.compile(r"@@@|@@\s*[-+]\s*[0-9]")
-_SIGNS = frozenset({" ", "+", "-", "\\", "", "\r"})
+_SIGNS = frozenset({" ", "+", "-", "\\", ""})
 
 
 def parse(diff: str) -> Patch:

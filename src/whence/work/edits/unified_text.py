@@ -37,8 +37,8 @@ class DiffText:
             self.ink -= 1
         self.fence: str | None = None
         self.has_cr = "\r" in diff
-        self.signs = [line[:1] for line in self.lines]
-        """The first character of each line, if it has one."""
+        self.signs = [line[:1] if line != "\r" else "" for line in self.lines]
+        """The first character of each line; nothing for an empty one."""
         hunks_at = [at for at, sign in enumerate(self.signs) if sign == "@"]
         self._hunks_at = [*filter(self._is_hunk, hunks_at), len(self.lines)]
 
@@ -53,10 +53,7 @@ class DiffText:
     def is_boundary(self, at: int) -> bool:
         """Whether a hunk that is complete by its counts is followed by no further body line."""
         return (
-            at >= self.ink
-            or self.signs[at] not in {" ", "+", "-", "\\"}
-            or self.is_file_header(at)
-            or self.is_signature(at)
+            at >= self.ink or self.signs[at] not in {" ", "+", "-", "\\"} or self.is_file_header(at)
         )
 
     def is_end(self, at: int) -> bool:

@@ -115,9 +115,7 @@ def timed_out(query: Query, hits: int) -> TimedOut:
     )
 
 
-NOTHING_SEARCHED = (
-    "no file was searched: the glob names none here, or .gitignore excludes everything"
-)
+NOTHING_SEARCHED = "no file was searched: the glob matches none that may be"
 
 
 def binary(path: str) -> str:

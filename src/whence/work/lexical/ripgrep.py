@@ -32,7 +32,7 @@ _FLAGS = (
     "--no-require-git", "--no-ignore-dot", "--no-ignore-exclude", "--no-ignore-global",
     "--no-ignore-messages", "--color=never", "--no-heading", "--with-filename", "--null",
     "--line-number", f"--context={AROUND}", "--no-context-separator",
-    "--max-columns=2100", "--max-columns-preview", "--stats",
+    "--max-columns=2100", "--max-columns-preview",
 )  # fmt: skip
 _EXCLUDED = ("--glob=!.git", "--glob=!/.agent/sessions")
 
@@ -41,7 +41,6 @@ _NUL_NOTE = re.compile(
     rb"(.*): (?:WARNING: stopped searching binary file after match|binary file matches) "
     rb"\(found .* byte around offset \d+\)"
 )
-_SEARCHED = re.compile(rb"(\d+) files searched")
 _FILE_NOTE = re.compile(r"^(?:rg: )?(/.*): (.*) \(os error \d+\)$", re.MULTILINE)
 _CARETS = re.compile(r"^(.*)\n( *)\^+ *$", re.MULTILINE)
 
@@ -50,28 +49,40 @@ async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
     """What ripgrep finds, stopped as soon as there is one hit too many."""
     if query.is_file and _is_binary(query.target):
         return found(query, [], [binary(query.shown(os.fsencode(query.target)))], "rg")
+    # The last matching glob decides, so ours come after the caller's.
+    globs = () if query.glob is None else (f"--glob={query.glob}",)
+    common = [rg, *_FLAGS, *globs, *_EXCLUDED]
     output = _Output(query)
     try:
-        async with runner.stream(
-            _argv(query, rg), cwd=query.base, timeout_s=query.timeout_s
-        ) as stream:
-            async for line in stream:
-                output.add(line)
-                if output.full:
-                    break
-            else:
-                output.end(stream.returncode, stream.stderr.decode("utf-8", "replace"))
+        await _run([*common, "--", query.pattern], runner, output)
+        if query.glob is not None and not output.hits and not query.is_file:
+            await _look_for_files([*common, "--files", "--"], runner, output)
     except TimedOut as late:
         raise timed_out(query, output.seen) from late
-    output.close_run()
     return found(query, output.hits, output.warnings, "rg")
 
 
-def _argv(query: Query, rg: str) -> list[str]:
-    # The last matching glob decides, so ours come after the caller's.
-    globs = () if query.glob is None else (f"--glob={query.glob}",)
-    # Absolute: ripgrep 13 matches relative paths wrongly with the ignore files above them.
-    return [rg, *_FLAGS, *globs, *_EXCLUDED, "--", query.pattern, query.target]
+async def _run(command: list[str], runner: ProcessRunner, output: _Output) -> None:
+    # The path is absolute: ripgrep 13 errs about relative ones with ignore files above them.
+    query = output.query
+    argv = [*command, query.target]
+    async with runner.stream(argv, cwd=query.base, timeout_s=query.timeout_s) as stream:
+        async for line in stream:
+            output.add(line)
+            if output.is_full:
+                break
+        else:
+            output.end(stream.returncode, stream.stderr.decode("utf-8", "replace"))
+    output.close_run()
+
+
+async def _look_for_files(command: list[str], runner: ProcessRunner, output: _Output) -> None:
+    """Warn if there was nothing to search."""
+    query = output.query
+    argv = [*command, query.target]
+    async with runner.stream(argv, cwd=query.base, timeout_s=query.timeout_s) as stream:
+        if await anext(stream, None) is None:
+            output.warnings.append(NOTHING_SEARCHED)
 
 
 def _is_binary(path: str) -> bool:
@@ -91,18 +102,17 @@ class _Output:
         self.hits: list[Hit] = []
         self.warnings: list[str] = []
         self.seen = 0
-        self._query = query
+        self.query = query
         self._unfinished = b""
-        self._searched: int | None = None
         self._path = b""
         self._last = 0
         self._run: list[tuple[bool, bytes]] = []
         self._due = 0
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether a hit too many was seen, and the last one that counts has its context."""
-        return self.seen > self._query.cap and self._last >= self._due
+        return self.seen > self.query.cap and self._last >= self._due
 
     def add(self, line: bytes) -> None:
         """Take a line of output."""
@@ -118,22 +128,20 @@ class _Output:
         """Take the end of the output.
 
         Raises:
-            InvalidArgs: ripgrep understood the pattern or the glob differently, or not at all.
+            InvalidArgs: ripgrep does not understand the pattern or the glob.
             ExecutionFailed: It broke down.
         """
-        if self._searched is None:
-            raise _refusal(self._query, returncode, stderr)
+        said = stderr.removeprefix("rg: ")
+        # A remark about a file begins with its path, and the search goes on after it.
+        if returncode not in (0, 1) and not (returncode == 2 and said.startswith("/")):
+            raise _refusal(self.query, returncode, said)
         for note in _FILE_NOTE.finditer(stderr):
-            self.warnings.append(unreadable(self._query.shown(os.fsencode(note[1])), note[2]))
-        if self._searched == 0 and not self.warnings:
-            self.warnings.append(NOTHING_SEARCHED)
+            self.warnings.append(unreadable(self.query.shown(os.fsencode(note[1])), note[2]))
 
     def _add_other(self, line: bytes) -> None:
-        """Take a line without a number: a remark, a part of the statistics, or of a file's name."""
+        """Take a line without a number: a remark, or the beginning of a name with a newline."""
         if note := _NUL_NOTE.fullmatch(line):
-            self.warnings.append(partly_binary(self._query.shown(note[1])))
-        elif statistics := _SEARCHED.fullmatch(line):
-            self._searched = int(statistics[1])
+            self.warnings.append(partly_binary(self.query.shown(note[1])))
         else:
             self._unfinished += line + b"\n"
 
@@ -143,12 +151,12 @@ class _Output:
         self._path, self._last = path, number
         self._run.append((matches, text))
         self.seen += matches
-        if matches and self.seen == self._query.cap:
+        if matches and self.seen == self.query.cap:
             self._due = number + AROUND
 
     def close_run(self) -> None:
         """Make hits of the lines that came without a gap."""
-        path, first = self._query.shown(self._path), self._last - len(self._run) + 1
+        path, first = self.query.shown(self._path), self._last - len(self._run) + 1
         for index, (matches, text) in enumerate(self._run):
             if matches:
                 around = self._run[max(0, index - AROUND) : index]
@@ -160,8 +168,8 @@ class _Output:
 
 
 def _refusal(query: Query, returncode: int | None, stderr: str) -> WhenceError:
-    """The error for a search that ripgrep did not begin."""
-    said = stderr.strip().removeprefix("rg: ").split("\n\n")[0]
+    """The error for a search that ripgrep did not begin or not finish."""
+    said = stderr.partition("\n\n")[0].strip()
     if returncode != 2:
         return ExecutionFailed(
             f"ripgrep ended with status {returncode}: {said[:500]}",

@@ -49,16 +49,16 @@ class _Scan:
         self._hits: list[Hit] = []
 
     def run(self) -> Found:
-        searched = 0
+        searched = False
         for path in self._walk.files():
-            searched += 1
+            searched = True
             try:
                 self._scan_file(path)
             except OSError as error:
                 self._walk.note_unreadable(path, error)
             if self._is_over():
                 break
-        if not searched and not self._warnings:
+        if not searched and self._query.glob is not None:
             self._warnings.append(NOTHING_SEARCHED)
         return found(self._query, self._hits, self._warnings, "python")
 

@@ -38,7 +38,7 @@ class Text:
         """Every line between `start` and `stop` of exactly one piece, with its context."""
         data, start, number = b"", 0, 1
         for chunk, is_last in self._chunks():
-            data = _with_newlines(data + chunk)
+            data = _with_newlines(data + chunk, is_last)
             stop = len(data) if is_last else _up(data, data.rfind(b"\n") + 1)
             if stop > start:
                 yield Piece(data, start, stop, number)
@@ -91,8 +91,12 @@ def _decoder(head: bytes) -> Callable[[bytes, bool], bytes]:
     return lambda block, is_last: decoder.decode(block, is_last).encode()
 
 
-def _with_newlines(data: bytes) -> bytes:
-    return data.replace(b"\r\n", b"\n") if b"\r" in data else data
+def _with_newlines(data: bytes, is_last: bool) -> bytes:
+    """The data with newlines only; a carriage return that ends a file counts as one half of one."""
+    if b"\r" not in data:
+        return data
+    unix = data.replace(b"\r\n", b"\n")
+    return unix.removesuffix(b"\r") if is_last else unix
 
 
 def _up(data: bytes, position: int) -> int:

@@ -1,0 +1,156 @@
+"""What each provider accepts as the schema of a tool, and how a schema is brought into that form.
+
+A profile never changes the tool: the gate goes on checking arguments against the tool's own
+schema. What a provider does not take is left out of a copy, told to the model in words where that
+helps it, and reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from whence.errors import InvalidArgs
+from whence.provider.outcomes import Note
+from whence.provider.schema_pieces import followed, schema_list, type_list
+from whence.provider.schema_rewrite import Profile, Rewriter
+from whence.shapes.json import JSONObject
+
+_FORMATS = frozenset(
+    "date-time time date duration email hostname ipv4 ipv6 uuid".split()
+)
+_ANNOTATIONS = frozenset({"title", "description"})
+_COMMON = frozenset(
+    "type properties required items enum anyOf minimum maximum minItems maxItems pattern format".split()
+)
+_STRICT = _COMMON | frozenset(
+    "additionalProperties const $ref $defs definitions multipleOf exclusiveMinimum exclusiveMaximum".split()
+)
+_GEMINI = _COMMON | frozenset(
+    "minLength maxLength minProperties maxProperties default nullable".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """A schema in a provider's form."""
+
+    schema: JSONObject
+    strict: bool
+    """Whether the provider can be asked to hold the model to it."""
+    notes: tuple[Note, ...] = ()
+
+
+PLAIN = Profile("plain", top_combinators=True)
+"""Servers that take JSON Schema as it is."""
+OPENAI = Profile("openai", max_tools=128)
+OPENAI_STRICT = replace(
+    OPENAI,
+    name="openai-strict",
+    strict=True,
+    keywords=_STRICT | _ANNOTATIONS,
+    formats=_FORMATS,
+    maps=False,
+)
+ANTHROPIC = Profile("anthropic", name_pattern=re.compile(r"[A-Za-z0-9_-]{1,128}"))
+ANTHROPIC_STRICT = replace(
+    ANTHROPIC,
+    name="anthropic-strict",
+    strict=True,
+    keywords=(_STRICT | _ANNOTATIONS | {"default"})
+    - {"minimum", "maximum", "multipleOf", "exclusiveMinimum", "exclusiveMaximum", "maxItems"},
+    formats=_FORMATS,
+    maps=False,
+)
+GEMINI = Profile(
+    "gemini",
+    name_pattern=re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"),
+    max_tools=128,
+    keywords=_GEMINI | _ANNOTATIONS,
+    formats=frozenset({"date-time", "enum", "int32", "int64", "float", "double"}),
+    references=False,
+    type_lists=False,
+    maps=False,
+)
+
+
+def adapt(schema: JSONObject, profile: Profile) -> Adapted:
+    """A copy of the schema that the provider takes, and what it does not say any more.
+
+    Where a strict profile cannot say something that the tool needs, such as an object with free
+    keys, the schema is sent without strictness instead of being made unusable.
+    """
+    if profile == PLAIN:
+        return Adapted(schema, strict=False)
+    rewriter = Rewriter(profile, schema)
+    adapted = rewriter.top()
+    if profile.strict and rewriter.needs_freedom:
+        loose = Rewriter(_loosened(profile), schema)
+        reason = f"{profile.name} cannot be strict about {rewriter.needs_freedom[0]}"
+        note = Note("strictness", "dropped", reason)
+        return Adapted(loose.top(), strict=False, notes=(note, *loose.notes))
+    return Adapted(adapted, profile.strict, tuple(rewriter.notes))
+
+
+def _loosened(profile: Profile) -> Profile:
+    return replace(profile, strict=False, keywords=None, formats=None, maps=True)
+
+
+def check_name(name: str, profile: Profile) -> None:
+    """Refuse a tool name that the provider would refuse.
+
+    Raises:
+        InvalidArgs: The name is too long or has a character that is not allowed.
+    """
+    if not profile.name_pattern.fullmatch(name):
+        raise InvalidArgs(
+            f"{profile.name} takes no tool called {name!r}",
+            f"Use a name of the form {profile.name_pattern.pattern}.",
+        )
+
+
+def without_nulls(arguments: Mapping[str, Any], schema: JSONObject) -> dict[str, Any]:
+    """Arguments as the tool's own schema means them: the nulls of a strict profile left out.
+
+    A strict provider makes a model send null for what it would leave out. Where the tool's schema
+    takes null itself, or demands the property, the null stays.
+    """
+    return _without_nulls(arguments, schema, schema)
+
+
+def _without_nulls(
+    arguments: Mapping[str, Any], schema: Mapping[str, Any], root: JSONObject
+) -> dict[str, Any]:
+    known = schema.get("properties")
+    properties = known if isinstance(known, Mapping) else {}
+    demanded = schema_list(schema.get("required"))
+    kept = {}
+    for name, value in arguments.items():
+        inner = followed(properties[name], root) if name in properties else None
+        if value is None and inner is not None and name not in demanded and not _takes_null(inner):
+            continue
+        kept[name] = value if inner is None else _inside(value, inner, root)
+    return kept
+
+
+def _inside(value: Any, schema: Mapping[str, Any], root: JSONObject) -> Any:
+    if isinstance(value, Mapping):
+        return _without_nulls(value, schema, root)
+    if isinstance(value, list) and "items" in schema:
+        items = followed(schema["items"], root)
+        return [_inside(item, items, root) for item in value]
+    return value
+
+
+def _takes_null(schema: Mapping[str, Any]) -> bool:
+    if "type" in schema:
+        return "null" in type_list(schema)
+    if "enum" in schema:
+        return None in schema_list(schema["enum"])
+    if "const" in schema:
+        return schema["const"] is None
+    choices = schema_list(schema.get("anyOf") or schema.get("oneOf"))
+    nullable = (not isinstance(choice, Mapping) or _takes_null(choice) for choice in choices)
+    return any(nullable) if choices else True

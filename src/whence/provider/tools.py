@@ -1,0 +1,82 @@
+"""Tools in a provider's form: names checked, schemas adapted, losses reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from whence.declare.toolbox import Mounted
+from whence.errors import InvalidArgs
+from whence.provider.exchange import Encoded, Frame, Settings, ToolChoice, ToolDefinition
+from whence.provider.losses import Ledger
+from whence.provider.profiles import Adapted, Profile, adapt, check_name
+from whence.provider.outcomes import Note
+from whence.provider.wire import dumps
+
+
+def encode_definitions(
+    tools: Iterable[Mounted | ToolDefinition],
+    profile: Profile,
+    protocol: str,
+    write: Callable[[ToolDefinition, Adapted], dict[str, Any]],
+) -> Encoded:
+    """One fragment for each tool, in order.
+
+    Raises:
+        InvalidArgs: A name that the provider refuses, or more tools than it takes.
+    """
+    definitions = [
+        ToolDefinition.of(tool) if isinstance(tool, Mounted) else tool for tool in tools
+    ]
+    if profile.max_tools is not None and len(definitions) > profile.max_tools:
+        raise InvalidArgs(
+            f"{profile.name} takes at most {profile.max_tools} tools, not {len(definitions)}",
+            "Declare fewer tools, or restrict them by a mode.",
+        )
+    ledger = Ledger()
+    fragments = []
+    for definition in definitions:
+        check_name(definition.name, profile)
+        adapted = adapt(definition.schema, profile)
+        ledger.add(definition.name, [*adapted.notes, *_foreign(definition, protocol)])
+        fragments.append(dumps({**write(definition, adapted), **_own(definition, protocol)}))
+    return Encoded(tuple(fragments), ledger.book())
+
+
+def _own(definition: ToolDefinition, protocol: str) -> dict[str, Any]:
+    native = definition.native
+    return dict(native.fields) if native is not None and native.protocol == protocol else {}
+
+
+def _foreign(definition: ToolDefinition, protocol: str) -> list[Note]:
+    native = definition.native
+    if native is None or native.protocol == protocol or not native.fields:
+        return []
+    names = ", ".join(native.fields)
+    return [Note(f"fields {names}", "dropped", f"only {native.protocol} understands them")]
+
+
+def choice_fields(choice: ToolChoice, protocol: str) -> dict[str, Any] | None:
+    """The fields of a choice that came from this protocol in a form of its own."""
+    native = choice.native
+    return dict(native.fields) if native is not None and native.protocol == protocol else None
+
+
+def strictness(definition: ToolDefinition, adapted: Adapted) -> bool | None:
+    """Whether the provider is asked to hold the model to the schema; None: nothing is said."""
+    return True if adapted.strict else definition.strict
+
+
+def framed(
+    settings: Settings,
+    messages: str,
+    body: dict[str, Any],
+    tools: Sequence[bytes],
+    system: Encoded = Encoded(()),
+) -> Frame:
+    """A request around the field of that name, with the provider's own settings last."""
+    fields = {**body, **settings.extra}
+    listed = b',"tools":[' + b",".join(tools) + b"]" if tools else b""
+    rest = b"," + dumps(fields)[1:-1] if fields else b""
+    head = b'{"model":' + dumps(settings.model) + b',"' + messages.encode() + b'":['
+    return Frame(head, b"]" + rest + listed + b"}", system.fragments, system.losses)

@@ -1,0 +1,60 @@
+"""What the documents and examples show is run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parents[1]
+BIN = os.path.dirname(sys.executable)
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    text = path.read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reference.md"])
+def test_python_in_the_documents_runs(page: str, tmp_path: Path) -> None:
+    snippets = blocks(HERE / page, "python")
+    assert snippets
+    for snippet in snippets:
+        done = subprocess.run(
+            [sys.executable, "-c", snippet],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stdout) == (0, "12.0\n"), done.stderr
+
+
+def test_the_tutorial_works_command_by_command(tmp_path: Path) -> None:
+    script = "\n".join(blocks(HERE / "docs" / "tutorial.md", ""))
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count('"ok": true') == 3
+    assert done.stdout.count('"ok": false') == 1
+    assert "Breakfast needs bread" in done.stdout
+    assert "deny fs.write(*.txt)" in done.stdout or "the rule fs.write(*.txt)" in done.stdout
+    assert "✓ shopping" in done.stdout
+    assert "✗ shopping" in done.stdout
+
+
+@pytest.mark.skipif(not (HERE / ".venv" / "bin" / "whence").exists(), reason="not installed here")
+def test_the_tour_runs(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", os.fspath(HERE / "examples" / "tour.sh")],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+
+    assert "Traceback" not in done.stderr
+    assert '"hunks_applied": 1' in done.stdout
+    assert "Make the greeting name who it greets" in done.stdout
+    assert "✗ tour" in done.stdout
