@@ -37,7 +37,7 @@ bench: install
 
 # Versions and hashes only: a lock names no registry, so that it installs from whichever is configured.
 lock: install
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --group dev --output-file requirements/dev.lock --upgrade pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --group dev --all-extras --output-file requirements/dev.lock --upgrade pyproject.toml
 	echo uv | $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --output-file requirements/uv.lock --upgrade -
 
 clean:

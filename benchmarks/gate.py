@@ -114,17 +114,21 @@ def _durable(session: Session, runner: asyncio.Runner, journal: Path) -> Iterato
 
 async def _one_by_one(session: Session, texts: Sequence[bytes]) -> None:
     for text in texts:
-        outcome = await session.perform(Call("bench.read", msgspec.json.decode(text)))
-        if outcome.fault is not None:
-            raise RuntimeError(f"the call was not answered: {outcome.fault}")
+        await _perform(session, text)
     session.next_turn()
 
 
 async def _together(session: Session, texts: Sequence[bytes]) -> None:
     async with asyncio.TaskGroup() as group:
         for text in texts:
-            group.create_task(session.perform(Call("bench.read", msgspec.json.decode(text))))
+            group.create_task(_perform(session, text))
     session.next_turn()
+
+
+async def _perform(session: Session, text: bytes) -> None:
+    outcome = await session.perform(Call("bench.read", msgspec.json.decode(text)))
+    if outcome.fault is not None:
+        raise RuntimeError(f"the call was not answered: {outcome.fault}")
 
 
 def _least() -> Callable[[Sequence[bytes]], Awaitable[None]]:

@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -108,11 +108,7 @@ def _bytes_read() -> int:
         return int(counters.readline().split()[1])
 
 
-def of_command(
-    *argv: str | os.PathLike[str],
-    cwd: str | os.PathLike[str] | None = None,
-    codes: Sequence[int] = (0,),
-) -> Side:
+def of_command(*argv: str | os.PathLike[str], cwd: str | os.PathLike[str] | None = None) -> Side:
     """CPU seconds of a program, from its start to its end, whose output is read and dropped."""
 
     def side() -> float:
@@ -123,7 +119,7 @@ def of_command(
             said = process.stdout.read() if process.stdout else b""
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in codes:
+        if process.returncode:
             end = said[-2000:].decode(errors="replace")
             raise RuntimeError(f"{argv} ended with status {process.returncode}: {end}")
         return used.ru_utime + used.ru_stime
@@ -139,9 +135,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 
 
 def peak_memory(*argv: str | os.PathLike[str]) -> float:
-    """The most KiB that a program held. A small launcher starts it, since Linux counts the memory
-    of whoever starts a program as the program's own.
-    """
+    """The most KiB that a program held."""
+    # A small launcher starts it, since Linux counts what the starter held as the program's own.
     command = [sys.executable, "-c", _LAUNCHER, *argv]
     done = subprocess.run(command, env=environment(), stdout=subprocess.PIPE, check=True)
     return float(done.stdout)

@@ -461,7 +461,7 @@ def test_a_tail_from_any_offset_is_true_or_none(size: int) -> None:
         for n in range(6)
     )
     everything = list(parse(source).items())
-    found = tail(source[-size:])
+    found = tail(source[-size:], 1)
     if found is not None:
         last = list(found[1].items())
         assert last == everything[len(everything) - len(last) :]

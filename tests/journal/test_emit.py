@@ -59,7 +59,7 @@ values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=250)
 @given(st.dictionaries(texts, values, min_size=1, max_size=4))
 @example({"a": "\n"})
 @example({"a": " \n "})

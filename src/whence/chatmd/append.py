@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from whence.chatmd.grammar import MODEL_SAID, TRANSCRIPT
+from whence.chatmd.grammar import MODEL_SAID
 from whence.chatmd.parse import parse, structure
 from whence.chatmd.render import PAYLOADS, Payload, Rendered
 from whence.chatmd.suggest import shown
@@ -25,7 +25,7 @@ from whence.chatmd.tail import tail, torn_at
 from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, Unavailable
 from whence.shapes.document import Document, Element, Message, Span, item_of
 
-_BLOCK = 1 << 16
+_LITTLE = 1 << 12
 _PAYLOAD = re.compile(r"(?:\./)?\.chatmd/([A-Za-z0-9_-][A-Za-z0-9_.-]*)\Z")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _FOLDER = ".chatmd"
@@ -109,7 +109,7 @@ def resume(path: Path, items: int) -> Resumed:
     """
     with _reading(path) as file:
         size = os.fstat(file).st_size
-        found = _last(file, size, items, max(_BLOCK, items * 1536))
+        found = _last(file, size, items, max(_LITTLE, items * 1536))
         if found is None:
             return Resumed(parse(_read(file, 0, size)), None, 0)
         start, document = found
@@ -235,8 +235,8 @@ def _read(file: int, start: int, end: int) -> bytes:
 def _last(file: int, size: int, items: int, block: int) -> tuple[int, Document] | None:
     """Where the last entries begin, and they; None: only the whole file tells."""
     while block < size:
-        found = tail(_read(file, size - block, size))
-        if found and sum(1 for _ in found[1].nodes.where(*TRANSCRIPT)) >= items:
+        found = tail(_read(file, size - block, size), items)
+        if found:
             return size - block + found[0], found[1]
         block *= 2
     return None
@@ -244,7 +244,7 @@ def _last(file: int, size: int, items: int, block: int) -> tuple[int, Document] 
 
 def _first(file: int, end: int) -> Document | None:
     """What stands before a model first spoke; None where that is not before `end`."""
-    block = _BLOCK
+    block = _LITTLE
     while True:
         read = _read(file, 0, min(block, end))
         document, findings = structure(read, partial=True)
@@ -268,7 +268,7 @@ class _Ending:
     @classmethod
     def of(cls, file: int) -> _Ending:
         size = os.fstat(file).st_size
-        found = _last(file, size, 1, _BLOCK >> 4)
+        found = _last(file, size, 1, _LITTLE)
         return cls(found[0], found[1].source) if found else cls(0, _read(file, 0, size))
 
     def repair(self, path: Path, file: int) -> tuple[_Ending, Torn | None]:

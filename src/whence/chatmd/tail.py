@@ -26,20 +26,33 @@ _WRITTEN = re.compile(
 _PART_OF_TAG = re.compile(rb"<([a-z_]*+)\Z")
 
 
-def tail(data: bytes) -> tuple[int, Document] | None:
-    """The elements at the end of a file from its last bytes, and where in these they begin.
+def tail(data: bytes, items: int) -> tuple[int, Document] | None:
+    """At least so many entries of a file from its last bytes, and where in these they begin.
 
-    Returns None where the bytes do not tell; with more of them it may.
+    Returns None where the bytes do not tell, or are too few.
     """
-    for start in _starts(data):
-        document, findings = structure(data[start:], partial=True)
-        if not any(found.code in _BROKEN for found in findings.found):
-            return start, document
+    for at in {_about(data, items + 1): None, 0: None}:
+        for start in _starts(data, at):
+            document, findings = structure(data[start:], partial=True)
+            if not any(found.code in _BROKEN for found in findings.found):
+                if sum(1 for _ in document.nodes.where(*TRANSCRIPT)) >= items:
+                    return start, document
+                break
     return None
 
 
-def _starts(data: bytes) -> Iterator[int]:
-    at = 0
+def _about(data: bytes, items: int) -> int:
+    """Where the last entries begin, if each of them is closed on a line of its own."""
+    at = len(data)
+    for _ in range(items):
+        at = data.rfind(b"\n</", 0, at)
+        if at < 0:
+            return 0
+    return at
+
+
+def _starts(data: bytes, at: int) -> Iterator[int]:
+    """Offsets behind an element, the first ones from an offset on."""
     for _ in range(_TRIES):
         found = _CLOSED.search(data, at)
         if found is None:

@@ -106,12 +106,10 @@ def make_call(
     return ToolCall(call_id, name, whole, reading.arguments, item_id=item_id, native=native)
 
 
-def _broken(  # noqa: PLR0913 - the fields of a call
+def _broken(
     call_id: str, name: str, text: str, why: Reading, item_id: str | None, native: Native | None
 ) -> ToolCall:
-    return ToolCall(
-        call_id, name, text, None, why.problem, why.at, item_id=item_id, native=native
-    )
+    return ToolCall(call_id, name, text, None, why.problem, why.at, item_id=item_id, native=native)
 
 
 def call_with(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:

@@ -73,10 +73,12 @@ def _decode_message(message: dict[str, Any]) -> list[Item]:
 
 
 def _decode_sent_answer(message: dict[str, Any]) -> list[Item]:
-    calls: list[Item] = [
-        _sent_call(call) for call in objects(message.get("tool_calls"))
+    calls: list[Item] = [_sent_call(call) for call in objects(message.get("tool_calls"))]
+    return [
+        *decode_thoughts(message, keep_empty=True),
+        *decode_words(message, keep_empty=True),
+        *calls,
     ]
-    return [*decode_thoughts(message, keep_empty=True), *decode_words(message, keep_empty=True), *calls]
 
 
 def _sent_call(call: dict[str, Any]) -> ToolCall:
@@ -125,8 +127,10 @@ def shown_thought(fields: dict[str, Any]) -> str:
 
 def _thinking_part(part: dict[str, Any]) -> Reasoning:
     inner = part.get("thinking")
-    said = inner if isinstance(inner, str) else "".join(
-        string(piece.get("text")) for piece in objects(inner)
+    said = (
+        inner
+        if isinstance(inner, str)
+        else "".join(string(piece.get("text")) for piece in objects(inner))
     )
     texts = (mend(said),) if said else ()
     return Reasoning(PROTOCOL, texts, native=Native(PROTOCOL, {"thinking": part}))
@@ -163,7 +167,13 @@ def call_fields(call: dict[str, Any]) -> tuple[str, str, str, Native | None, boo
     call_id = string(call.get("id"))
     custom = mapping(call.get("custom"))
     if custom:
-        return call_id, string(custom.get("name")), string(custom.get("input")), native_of(rest), True
+        return (
+            call_id,
+            string(custom.get("name")),
+            string(custom.get("input")),
+            native_of(rest),
+            True,
+        )
     function = mapping(call.get("function"))
     return (
         call_id,
@@ -252,4 +262,3 @@ def usage_of(value: dict[str, Any]) -> Usage:
         count(completion.get("reasoning_tokens")),
         float(cost) if isinstance(cost, int | float) else None,
     )
-

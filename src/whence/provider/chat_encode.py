@@ -117,8 +117,9 @@ class _Writer:
         if thought is not None:
             self._answer.thoughts.append(thought)
         for key, value in fields.items():
-            known = self._answer.fields.get(key)
-            self._answer.fields[key] = known + value if type(known) is type(value) else value
+            known: Any = self._answer.fields.get(key)
+            grows = isinstance(value, str | list) and type(known) is type(value)
+            self._answer.fields[key] = known + value if grows else value
 
     def _call(self, index: int, item: ToolCall) -> None:
         wire_id = self._wire_id(index, item.id)
@@ -179,7 +180,7 @@ class _Writer:
         """What a result may hold here, and what has to follow it."""
         if self.dialect.result_images:
             return parts, []
-        moved = [part for part in parts if isinstance(part, Image | File)]
+        moved: list[Part] = [part for part in parts if isinstance(part, Image | File)]
         return tuple(part for part in parts if not isinstance(part, Image | File)), moved
 
     def _flush_pictures(self) -> None:

@@ -67,7 +67,11 @@ def _encode_image(part: Image, notes: list[Note]) -> Any:
     if url is None:
         return _left_out("image", notes, "a stored file")
     fields = own_fields(part.native)
-    return {**fields, "type": "image_url", "image_url": {"url": url, **mapping(fields.get("image_url"))}}
+    return {
+        **fields,
+        "type": "image_url",
+        "image_url": {"url": url, **mapping(fields.get("image_url"))},
+    }
 
 
 def _encode_file(part: File, dialect: Dialect, notes: list[Note]) -> Any:
@@ -85,7 +89,9 @@ def _encode_file(part: File, dialect: Dialect, notes: list[Note]) -> Any:
     return _encode_document(part, dialect, notes, fields)
 
 
-def _encode_document(part: File, dialect: Dialect, notes: list[Note], fields: dict[str, Any]) -> Any:
+def _encode_document(
+    part: File, dialect: Dialect, notes: list[Note], fields: dict[str, Any]
+) -> Any:
     url = url_of_source(part.source)
     if dialect.documents is None or (isinstance(part.source, Link) and not dialect.document_links):
         return _left_out("document", notes, f"{dialect.name} does not take it in this form")
@@ -95,7 +101,9 @@ def _encode_document(part: File, dialect: Dialect, notes: list[Note], fields: di
         name = {"document_name": part.name} if part.name else {}
         return {**fields, "type": "document_url", "document_url": url, **name}
     name = {"filename": part.name} if part.name else {}
-    held = {"file_id": part.source.file_id} if isinstance(part.source, Stored) else {"file_data": url}
+    held = (
+        {"file_id": part.source.file_id} if isinstance(part.source, Stored) else {"file_data": url}
+    )
     return {**fields, "type": "file", "file": {**held, **name}}
 
 

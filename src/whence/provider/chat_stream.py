@@ -124,8 +124,10 @@ class ChatAssembler:
 
     def _take_thinking(self, part: dict[str, Any]) -> list[Delta]:
         inner = part.get("thinking")
-        said = inner if isinstance(inner, str) else "".join(
-            string(piece.get("text")) for piece in objects(inner)
+        said = (
+            inner
+            if isinstance(inner, str)
+            else "".join(string(piece.get("text")) for piece in objects(inner))
         )
         shown = self._thoughts.setdefault("thinking", TextBuffer()).add(said)
         return [ReasoningDelta(shown)] if shown else []
@@ -198,4 +200,3 @@ def _merge_detail(details: list[dict[str, Any]], piece: dict[str, Any]) -> None:
             last[key] = string(last.get(key)) + value
         elif value is not None:
             last[key] = value
-

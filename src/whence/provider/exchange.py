@@ -20,6 +20,8 @@ from whence.shapes.item import (
 )
 from whence.shapes.json import JSONObject
 
+_NO_USAGE = Usage()
+
 Fate: TypeAlias = Literal["dropped", "changed", "moved"]
 
 
@@ -136,7 +138,7 @@ class Completion:
     stop: StopReason
     stop_word: str | None = None
     """The provider's own word for why it stopped."""
-    usage: Usage = Usage()
+    usage: Usage = _NO_USAGE
     id: str | None = None
     model: str | None = None
     failure: Failure | None = None

@@ -102,9 +102,7 @@ def decode_tool_choice(request: dict[str, Any]) -> ToolChoice:
     return ToolChoice("required" if choice == "any" else "auto", parallel=flag, native=native)
 
 
-def frame(
-    settings: Settings, tools: Sequence[bytes] = (), dialect: Dialect = OPENAI_CHAT
-) -> Frame:
+def frame(settings: Settings, tools: Sequence[bytes] = (), dialect: Dialect = OPENAI_CHAT) -> Frame:
     """What stands around the messages of a request."""
     system = encode_items(settings.system, dialect)
     body: dict[str, Any] = {"stream": settings.stream}

@@ -37,9 +37,7 @@ __all__ = [
 _TOOL_FIELDS = ("type", "name", "description", "parameters", "strict")
 
 
-def encode_tools(
-    tools: Iterable[Mounted | ToolDefinition], profile: Profile = OPENAI
-) -> Encoded:
+def encode_tools(tools: Iterable[Mounted | ToolDefinition], profile: Profile = OPENAI) -> Encoded:
     """The tools, one fragment each.
 
     Raises:

@@ -28,7 +28,7 @@ class Note(NamedTuple):
 
 
 def shown_parts(outcome: ToolOutcome) -> tuple[tuple[Part, ...], list[Note]]:
-    """The parts that a model is shown, the structured value among them where nothing else has it."""
+    """The parts that a model is shown, with the structured value where no part says it."""
     if outcome.structured is None or _says(outcome.parts, outcome.structured):
         return outcome.parts, []
     words = Text(dumps(outcome.structured).decode())

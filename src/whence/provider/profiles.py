@@ -18,15 +18,29 @@ from whence.provider.schema_pieces import followed, schema_list, type_list
 from whence.provider.schema_rewrite import Profile, Rewriter
 from whence.shapes.json import JSONObject
 
-_FORMATS = frozenset(
-    "date-time time date duration email hostname ipv4 ipv6 uuid".split()
-)
+__all__ = [
+    "ANTHROPIC",
+    "ANTHROPIC_STRICT",
+    "GEMINI",
+    "OPENAI",
+    "OPENAI_STRICT",
+    "PLAIN",
+    "Adapted",
+    "Profile",
+    "adapt",
+    "check_name",
+    "without_nulls",
+]
+
+_FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
 _ANNOTATIONS = frozenset({"title", "description"})
 _COMMON = frozenset(
-    "type properties required items enum anyOf minimum maximum minItems maxItems pattern format".split()
+    """type properties required items enum anyOf minimum maximum minItems maxItems pattern
+    format""".split()
 )
 _STRICT = _COMMON | frozenset(
-    "additionalProperties const $ref $defs definitions multipleOf exclusiveMinimum exclusiveMaximum".split()
+    """additionalProperties const $ref $defs definitions multipleOf exclusiveMinimum
+    exclusiveMaximum""".split()
 )
 _GEMINI = _COMMON | frozenset(
     "minLength maxLength minProperties maxProperties default nullable".split()

@@ -55,7 +55,12 @@ def _encode_part(part: Part, role: Role, notes: list[Note]) -> Any:
     match part:
         case Text(text, native):
             if role == "assistant":
-                return {"type": "output_text", "text": text, "annotations": [], **own_fields(native)}
+                return {
+                    "type": "output_text",
+                    "text": text,
+                    "annotations": [],
+                    **own_fields(native),
+                }
             return {"type": "input_text", "text": text, **own_fields(native)}
         case Refusal(text, native):
             return {"type": "refusal", "refusal": text, **own_fields(native)}

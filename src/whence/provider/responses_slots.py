@@ -35,21 +35,34 @@ class Slot:
         key = (kind, index if isinstance(index, int) else 0)
         return self.texts.setdefault(key, TextBuffer()).add(piece)
 
+    def replace_arguments(self, whole: str) -> None:
+        """The provider repeats the arguments as a whole, or sends them only so."""
+        if whole:
+            self.arguments = TextBuffer()
+            self.arguments.add(whole)
+
     def settle(self, entry: dict[str, Any], text: str | None) -> Item:
         """The entry is whole."""
         self.announce({**self.entry, **entry})
-        field = "input" if self.entry.get("type") == "custom_tool_call" else "arguments"
+        field = _payload(self.entry)
         if self.entry.get("type") in CALLS and not self.entry.get(field):
             self.entry[field] = self.arguments.value
-            text = None
         self.item = decode_entry(self.entry, text if entry == self.entry else None)
         return self.item
+
+    def from_pieces(self) -> Item | None:
+        """The entry of an answer that ended well without saying so of its entries."""
+        entry = self._pieced_together()
+        return decode_entry({**entry, "status": "completed"}) if entry else None
 
     def remains(self) -> Item | None:
         """What had come when the stream broke off; none of it is sent to the provider again."""
         entry = self._pieced_together()
         if not entry:
             return None
+        if entry["type"] == "custom_tool_call":
+            # Half of a free text looks like a whole one; as arguments it shows that it is cut.
+            entry = {**entry, "type": "function_call", "arguments": entry["input"]}
         item = decode_entry(entry, cut=True)
         match item:
             case Message():
@@ -67,20 +80,15 @@ class Slot:
         if not kind:
             return {}
         entry["type"] = kind
-        if kind == "function_call":
-            entry["arguments"] = self.arguments.value or string(entry.get("arguments"))
-        elif kind == "custom_tool_call":
-            return self._half_custom(entry)
+        if kind in CALLS:
+            field = _payload(entry)
+            entry[field] = self.arguments.value or string(entry.get(field))
         elif kind == "message":
             entry |= {"role": "assistant", "content": self._parts("output_text", "refusal")}
         elif kind == "reasoning":
-            entry |= {"content": self._parts("reasoning_text"), "summary": self._parts("summary_text")}
+            entry["content"] = self._parts("reasoning_text")
+            entry["summary"] = self._parts("summary_text")
         return entry
-
-    def _half_custom(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """Half of a free text looks like a whole one; as a call with arguments it shows its cut."""
-        body = {key: entry.get(key) for key in ("id", "call_id", "name")}
-        return {**body, "type": "function_call", "arguments": self.arguments.value}
 
     def _guessed_type(self) -> str:
         kinds = {kind for kind, _ in self.texts}
@@ -133,7 +141,11 @@ class Slots:
         return sorted(found.values(), key=lambda slot: slot.order)
 
 
+def _payload(entry: dict[str, Any]) -> str:
+    return "input" if entry.get("type") == "custom_tool_call" else "arguments"
+
+
 def same_payload(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether two reports of one call ask for the same thing."""
-    keys = ("call_id", "name", "arguments", "input")
-    return all(dumps(one.get(key)) == dumps(other.get(key)) for key in keys)
+    keys = [key for key in ("call_id", "name", "arguments", "input") if other.get(key)]
+    return all(dumps(one.get(key)) == dumps(other[key]) for key in keys)

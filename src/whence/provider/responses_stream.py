@@ -25,6 +25,10 @@ _THOUGHTS = {
     "response.reasoning.delta": "reasoning_text",
 }
 _ARGUMENTS = ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta")
+_WHOLE_ARGUMENTS = (
+    "response.function_call_arguments.done",
+    "response.custom_tool_call_input.done",
+)
 _ENDS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
@@ -64,7 +68,7 @@ class ResponsesAssembler:
         for slot in self._slots.all():
             item = self._given.get(id(slot))
             if item is None:
-                left = slot.remains()
+                left = slot.from_pieces() if self._ended_well() else slot.remains()
                 item = claimed(left, self._ids) if left is not None else None
                 deltas += [ItemDone(item)] if item is not None else []
             items += [item] if item is not None else []
@@ -74,12 +78,18 @@ class ResponsesAssembler:
             completion = replace(completion, stop=stop, stop_word=None)
         return deltas, replace(completion, failure=self._failure or completion.failure)
 
+    def _ended_well(self) -> bool:
+        return self._ended and self._response.get("status") == "completed"
+
     def _take(self, kind: str, event: dict[str, Any], data: bytes) -> list[Delta]:
         if kind in _WORDS or kind in _THOUGHTS:
             return self._take_words(kind, event)
         if kind in _ARGUMENTS:
             return self._take_arguments(event)
-        if kind == "response.output_item.added":
+        if kind in _WHOLE_ARGUMENTS:
+            whole = string(event.get("arguments")) or string(event.get("input"))
+            self._slots.of(event).replace_arguments(whole)
+        elif kind == "response.output_item.added":
             entry = mapping(event.get("item"))
             self._slots.of(event, string(entry.get("id"))).announce(entry)
         elif kind == "response.output_item.done":
@@ -129,7 +139,7 @@ class ResponsesAssembler:
         deltas: list[Delta] = []
         for index, entry in enumerate(objects(response.get("output"))):
             entry_id = string(entry.get("id"))
-            slot = self._slots.of({"item_id": entry_id} if entry_id else {"output_index": index})
+            slot = self._slots.of({"item_id": entry_id, "output_index": index})
             slot.order = index
             deltas += self._settle(slot, entry, None)
         return deltas

@@ -23,7 +23,8 @@ from whence.shapes.json import JSONObject
 _MAX_NODES = 20_000
 _TOLD = frozenset(
     """minLength maxLength pattern default minItems maxItems minimum maximum multipleOf format
-    exclusiveMinimum exclusiveMaximum uniqueItems minProperties maxProperties enum examples""".split()
+    exclusiveMinimum exclusiveMaximum uniqueItems minProperties maxProperties enum
+    examples""".split()
 )
 """Rules that a model can follow when it is told of them in words."""
 _SILENT = frozenset(

@@ -9,8 +9,8 @@ from whence.declare.toolbox import Mounted
 from whence.errors import InvalidArgs
 from whence.provider.exchange import Encoded, Frame, Settings, ToolChoice, ToolDefinition
 from whence.provider.losses import Ledger
-from whence.provider.profiles import Adapted, Profile, adapt, check_name
 from whence.provider.outcomes import Note
+from whence.provider.profiles import Adapted, Profile, adapt, check_name
 from whence.provider.wire import dumps
 
 
@@ -25,9 +25,7 @@ def encode_definitions(
     Raises:
         InvalidArgs: A name that the provider refuses, or more tools than it takes.
     """
-    definitions = [
-        ToolDefinition.of(tool) if isinstance(tool, Mounted) else tool for tool in tools
-    ]
+    definitions = [ToolDefinition.of(tool) if isinstance(tool, Mounted) else tool for tool in tools]
     if profile.max_tools is not None and len(definitions) > profile.max_tools:
         raise InvalidArgs(
             f"{profile.name} takes at most {profile.max_tools} tools, not {len(definitions)}",
@@ -72,7 +70,7 @@ def framed(
     messages: str,
     body: dict[str, Any],
     tools: Sequence[bytes],
-    system: Encoded = Encoded(()),
+    system: Encoded,
 ) -> Frame:
     """A request around the field of that name, with the provider's own settings last."""
     fields = {**body, **settings.extra}

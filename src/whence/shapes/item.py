@@ -14,7 +14,7 @@ other, so that a conversation can be replayed to its provider and still be read 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -251,12 +251,14 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         costs = [cost for cost in (self.cost, other.cost) if cost is not None]
-        counts = [
-            getattr(self, field.name) + getattr(other, field.name)
-            for field in fields(self)
-            if field.name != "cost"
-        ]
-        return Usage(*counts, cost=sum(costs) if costs else None)
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            sum(costs) if costs else None,
+        )
 
 
 def text_of(items: Iterable[Item]) -> str:

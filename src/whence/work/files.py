@@ -45,6 +45,8 @@ class Reading:
     """Less than what was asked for."""
     next_line: int | None = None
     """Where to go on, when truncated."""
+    counted: bool = True
+    """Whether `lines` counts the whole file; of a very large one, only up to the range's end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,8 @@ async def read(files: Files, path: str, start: int | None, end: int | None) -> R
                 'Read part of it: {"range": {"start": 1, "end": 200}}.',
                 details={"limit": WHOLE_CAP, "used": size},
             )
-        begin, stop, lines = await text.line_span(file, first, end)
+        counted = size <= WHOLE_CAP
+        begin, stop, lines = await text.line_span(file, first, end, to_the_end=counted)
         if first > max(lines, 1):
             raise InvalidArgs(
                 f"range starts at line {first}, but {path!r} has {lines} lines",
@@ -120,7 +123,8 @@ async def read(files: Files, path: str, start: int | None, end: int | None) -> R
     if truncated:
         data = _whole_lines(data)
     content = text.decode(data, path, line=first)
-    return Reading(content, lines, truncated, first + data.count(b"\n") if truncated else None)
+    following = first + data.count(b"\n") if truncated else None
+    return Reading(content, lines, truncated, following, counted)
 
 
 def _whole_lines(data: bytes) -> bytes:

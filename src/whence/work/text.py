@@ -31,10 +31,13 @@ def split_bom(text: str) -> tuple[str, str]:
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
 
 
-async def line_span(file: BinaryIO, first: int, last: int | None) -> tuple[int, int, int]:
+async def line_span(
+    file: BinaryIO, first: int, last: int | None, *, to_the_end: bool = True
+) -> tuple[int, int, int]:
     """Where lines first to last begin and end, in bytes, and how many lines there are in all.
 
-    Reads the file once, in pieces; others run in between.
+    Reads the file once, in pieces; others run in between. Without `to_the_end` it stops where the
+    last line ends, and counts the lines up to there.
     """
     begin = 0 if first == 1 else None
     end = None
@@ -46,6 +49,8 @@ async def line_span(file: BinaryIO, first: int, last: int | None) -> tuple[int, 
             begin = size + _after_newline(chunk, first - 1 - newlines)
         if end is None and last is not None and newlines + found >= last:
             end = size + _after_newline(chunk, last - newlines)
+            if not to_the_end:
+                return (end if begin is None else begin), end, last
         newlines += found
         size += len(chunk)
         tail = chunk[-1:]

@@ -92,11 +92,12 @@ def _decoder(head: bytes) -> Callable[[bytes, bool], bytes]:
 
 
 def _with_newlines(data: bytes, is_last: bool) -> bytes:
-    """The data with newlines only; a carriage return that ends a file counts as one half of one."""
+    """The data with newlines only; one of them for a carriage return that ends the file."""
     if b"\r" not in data:
         return data
-    unix = data.replace(b"\r\n", b"\n")
-    return unix.removesuffix(b"\r") if is_last else unix
+    if is_last and data.endswith(b"\r"):
+        data += b"\n"
+    return data.replace(b"\r\n", b"\n")
 
 
 def _up(data: bytes, position: int) -> int:
