@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from whence.errors import WhenceError
 from whence.work.edits.unified import Applied, Hunk, apply, make, parse
-from whence.work.edits.unified_apply import as_stated
-from whence.work.edits.unified_endings import edited
-from whence.work.edits.unified_place import FileLines, Misfit, Search, locate
+from whence.work.edits.unified.apply import as_stated
+from whence.work.edits.unified.endings import edited
+from whence.work.edits.unified.place import FileLines, Misfit, Search, locate
 
 few = settings(deadline=None, max_examples=60)
 many = settings(deadline=None, max_examples=120)

@@ -52,9 +52,9 @@ hunk that fails, with a bounded number of comparisons.
 
 from __future__ import annotations
 
-from whence.work.edits.unified_apply import Applied, apply
-from whence.work.edits.unified_make import make
-from whence.work.edits.unified_parse import parse
-from whence.work.edits.unified_shapes import Hunk, Patch
+from whence.work.edits.unified.apply import Applied, apply
+from whence.work.edits.unified.make import make
+from whence.work.edits.unified.parse import parse
+from whence.work.edits.unified.shapes import Hunk, Patch
 
 __all__ = ["Applied", "Hunk", "Patch", "apply", "make", "parse"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
 from whence.errors import InvalidArgs
-from whence.work.edits.unified_headers import NOWHERE, Headers, read_headers
-from whence.work.edits.unified_shapes import Hunk, Patch
-from whence.work.edits.unified_text import HOW_TO, RANGES, DiffText
+from whence.work.edits.unified.headers import NOWHERE, Headers, read_headers
+from whence.work.edits.unified.shapes import Hunk, Patch
+from whence.work.edits.unified.text import HOW_TO, RANGES, DiffText
 
 _BROKEN_RANGES = re.compile(r"@@@|@@\s*[-+]\s*[0-9]")
 _SIGNS = frozenset({" ", "+", "-", "\\", ""})

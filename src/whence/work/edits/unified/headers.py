@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from whence.work.edits.unified_text import FENCE, DiffText
+from whence.work.edits.unified.text import FENCE, DiffText
 
 NOWHERE = "/dev/null"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Literal
 
-from whence.work.edits.unified_shapes import Hunk
+from whence.work.edits.unified.shapes import Hunk
 
 MANY = 9
 """How many places are looked for before there are too many to list."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from whence.errors import Conflict
-from whence.work.edits.unified_place import MANY, Misfit, Search, applied_at, is_applied
-from whence.work.edits.unified_shapes import Hunk
+from whence.work.edits.unified.place import MANY, Misfit, Search, applied_at, is_applied
+from whence.work.edits.unified.shapes import Hunk
 
 if TYPE_CHECKING:
     from whence.work.edits.nearest import Region

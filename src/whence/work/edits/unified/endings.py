@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from whence.work.edits.unified_place import FileLines
-from whence.work.edits.unified_shapes import Hunk
+from whence.work.edits.unified.place import FileLines
+from whence.work.edits.unified.shapes import Hunk
 
 _RUNS = re.compile(r"( *)([-+]*)")
 """Context, then a change; either may be missing."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.work.edits import unified_refuse as refuse
-from whence.work.edits.unified_endings import edited, joined
-from whence.work.edits.unified_place import FileLines, Misfit, Search, locate
-from whence.work.edits.unified_shapes import Hunk, Patch
+from whence.work.edits.unified import refuse
+from whence.work.edits.unified.endings import edited, joined
+from whence.work.edits.unified.place import FileLines, Misfit, Search, locate
+from whence.work.edits.unified.shapes import Hunk, Patch
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from whence.work.edits.unified_headers import NOWHERE, quoted
+from whence.work.edits.unified.headers import NOWHERE, quoted
 
 _CONTEXT = 3
 _SMALL = 40_000
