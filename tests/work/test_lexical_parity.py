@@ -118,9 +118,9 @@ def test_both_engines_read_the_same_files(
 
 @st.composite
 def contents(draw: st.DrawFn) -> bytes:
-    lines = draw(st.lists(st.sampled_from(LINES), max_size=12))
+    lines = draw(st.lists(st.sampled_from(LINES), max_size=12))  # some end with half a CRLF
     end = draw(st.sampled_from([b"\n", b"\n", b"\r\n"]))
-    text = end.join(lines) + draw(st.sampled_from([b"", end, end * 2]))
+    text = end.join(line.rstrip(end) for line in lines) + draw(st.sampled_from([b"", end, end * 2]))
     shape = draw(st.sampled_from(["plain"] * 5 + ["binary", "utf-8-sig", "utf-16"]))
     if shape == "binary":
         return b"\x7f\0" + text

@@ -60,6 +60,8 @@ def _starts(data: bytes, at: int) -> Iterator[int]:
         at = found.end()
         if not _inside_raw(data, at):
             yield at
+        elif (at := data.find(RAW_CLOSE, at)) < 0:
+            return
 
 
 def _inside_raw(data: bytes, at: int) -> bool:

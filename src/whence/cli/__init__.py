@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
+    "check": "every problem of agent files, with line and column",
     "call": "make one call through the gate; prints the outcome as JSON",
     "explain": "which checks a call would pass and which rule decides, without running it",
     "log": "what happened and why: show, verify, why, stats",

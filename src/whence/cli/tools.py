@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_workspace
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
+    from whence.shapes.tool import Tool
 
 EXAMPLE = """\
 examples:
   whence tools
+  whence tools agent.chatmd       the tools that an agent file declares
   whence tools fs.read            one tool, with its schemas and examples
   whence tools --mode ask --json  what a mode leaves, for a program
 """
@@ -20,7 +23,9 @@ examples:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("name", metavar="NAME", nargs="?", help="show this tool in full")
+    parser.add_argument(
+        "name", metavar="FILE|NAME", nargs="?", help="an agent file, or a tool to show in full"
+    )
     parser.add_argument("--catalog", metavar="NAME", help="only the tools of this catalog")
     parser.add_argument("--mode", metavar="NAME", help="only the tools that this mode has")
     parser.add_argument("--json", action="store_true", help="print JSON, schemas included")
@@ -31,10 +36,10 @@ def run(options: argparse.Namespace) -> int:
     """List the tools."""
     import msgspec
 
-    mounted = _chosen(options)
-    if options.json or options.name:
+    mounted, single = _chosen(options)
+    if options.json or single:
         listed = [_as_json(item) for item in mounted]
-        value = listed[0] if options.name else listed
+        value = listed[0] if single else listed
         print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
         return 0
     width = max((len(item.name) for item in mounted), default=0)
@@ -44,25 +49,49 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(options: argparse.Namespace) -> list[Mounted]:
+def _chosen(options: argparse.Namespace) -> tuple[list[Mounted], bool]:
     from whence.cli.options import tools_of, workspace_of
     from whence.declare.toolbox import Toolbox
     from whence.errors import NotFound
     from whence.gate.mode import group_of
     from whence.loop.settings import load_mode
 
-    toolbox = Toolbox(tools_of(options))
+    file = options.name if options.name and _is_file(options.name) else None
+    toolbox = Toolbox(_declared(file, options) if file else tools_of(options))
     mode = load_mode(workspace_of(options), options.mode) if options.mode else None
-    if options.name:
+    if options.name and not file:
         found = toolbox.find(options.name)
         if found is None:
             close = ", ".join(toolbox.names.closest(options.name))
             raise NotFound(f"unknown tool {options.name!r}", f"Closest names: {close}.")
-        return [found]
-    return [
-        item for item in toolbox
+        return [found], True
+    listed = [
+        item
+        for item in toolbox
         if mode is None or group_of(item.tool) is None or group_of(item.tool) in mode.groups
-    ]  # fmt: skip
+    ]
+    return listed, False
+
+
+def _is_file(name: str) -> bool:
+    return name.endswith((".chatmd", ".md")) or "/" in name or os.path.isfile(name)
+
+
+def _declared(path: str, options: argparse.Namespace) -> tuple[Tool, ...]:
+    """The tools of an agent file; its first error is the answer where it has one."""
+    from whence.cli.options import workspace_of
+    from whence.errors import ParseError
+    from whence.loop.agent_file import load_agent
+
+    agent = load_agent(path, workspace_of(options))
+    for located in agent.problems():
+        found = located.diagnostic
+        if found.severity == "error":
+            where = f"{located.path}:{found.line}:{found.column}"
+            raise ParseError(
+                f"{where}: {found.message}", f"{found.suggestion} `whence check` has all."
+            )
+    return agent.resolved.tools
 
 
 def _as_json(item: Mounted) -> dict[str, Any]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from contextlib import suppress
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from threading import Lock
+from types import TracebackType
 
 from whence.errors import Unavailable
 from whence.journal.head import HEAD
@@ -16,7 +17,10 @@ WRITERS = "writers.lock"
 
 
 class Store:
-    """What a writer holds open. Nothing here knows what the bytes mean."""
+    """What a writer holds open; inside a `with` block, alone. It does not know what bytes mean.
+
+    What the disk refuses inside the block leaves it as `Unavailable`.
+    """
 
     def __init__(self, root: str, session: str) -> None:
         self.path = os.path.join(root, session)
@@ -26,6 +30,8 @@ class Store:
         self._log = self._head = self._writers = -1
         self._retired: list[int] = []
         self._new_names = True
+        self._name = ""
+        self._mutex = Lock()
         self._swap = Lock()
         try:
             self._writers = self._open(WRITERS, os.O_RDWR)
@@ -33,38 +39,56 @@ class Store:
             self.close()
             raise
 
-    def lock(self) -> None:
-        """Keep every other writer out.
+    def __enter__(self) -> None:
+        """Keep every other writer out, of this process and of all others.
 
         Raises:
             Unavailable: It was closed.
         """
+        self._mutex.acquire()
+        try:
+            self._lock()
+        except BaseException:
+            self._mutex.release()
+            raise
+
+    def _lock(self) -> None:
         if self.directory < 0:
             raise Unavailable(
                 f"the journal {self.path} is closed; nothing was recorded",
                 "Open the session again.",
             )
-        fcntl.flock(self.directory, fcntl.LOCK_EX)
+        flock(self.directory, LOCK_EX)
 
-    def unlock(self) -> None:
-        """Let other writers in again."""
-        fcntl.flock(self.directory, fcntl.LOCK_UN)
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            flock(self.directory, LOCK_UN)
+        finally:
+            self._mutex.release()
+        if isinstance(error, OSError):
+            raise unavailable(self.path, error) from error
 
     def claim_alone(self) -> bool:
         """Whether no other writer of this session is alive; ask under the lock."""
         try:
-            fcntl.flock(self._writers, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            flock(self._writers, LOCK_EX | LOCK_NB)
         except BlockingIOError:
             return False
         return True
 
     def join_writers(self) -> None:
         """Be seen as alive until `close`, also by other processes, also through a crash."""
-        fcntl.flock(self._writers, fcntl.LOCK_SH)
+        flock(self._writers, LOCK_SH)
 
     def attach(self, part: int) -> int:
         """Make a part the current one, creating it where needed; its inode."""
-        fresh = self._open(part_name(part), os.O_RDWR | os.O_APPEND)
+        self._name = part_name(part)
+        fresh = self._open(self._name, os.O_RDWR | os.O_APPEND)
         with self._swap:
             if self._log >= 0:
                 self._retired.append(self._log)
@@ -77,10 +101,10 @@ class Store:
         """The descriptor of the current part."""
         return self._log
 
-    def status(self, part: int) -> tuple[int, int]:
-        """Size and inode of a part as they are now; zeros where it is gone."""
+    def status(self) -> tuple[int, int]:
+        """Size and inode of the current part as its name has them now; zeros where it is gone."""
         try:
-            status = os.stat(part_name(part), dir_fd=self.directory)
+            status = os.stat(self._name, dir_fd=self.directory)
         except FileNotFoundError:
             return 0, 0
         return status.st_size, status.st_ino

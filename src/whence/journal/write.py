@@ -10,8 +10,6 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Lock
-from types import TracebackType
 
 from whence.errors import InvalidArgs, Unavailable
 from whence.journal.commit import GroupSync
@@ -47,7 +45,6 @@ class Journal:
         self._store = store
         self._durable = durable
         self._rotate_bytes, self._rotate_events = limits
-        self._alone = _Exclusive(store)
         self._group = GroupSync(store.sync)
         self._redactor = Redactor()
         self._place = Place()
@@ -92,7 +89,7 @@ class Journal:
             raise unavailable(os.path.join(root, session), error) from error
         journal = cls(store, session, durable=durable, limits=(rotate_bytes, rotate_events))
         try:
-            with journal._alone:
+            with store:
                 journal._begin(purpose)
         except BaseException:
             store.close()
@@ -105,7 +102,7 @@ class Journal:
         Raises:
             Unavailable: The disk is full or the file cannot be written; nothing was recorded.
         """
-        with self._alone:
+        with self._store:
             self._catch_up()
             self._write(events)
 
@@ -117,7 +114,7 @@ class Journal:
         Raises:
             Unavailable: The disk is full or the file cannot be written; nothing was recorded.
         """
-        with self._alone:
+        with self._store:
             self._catch_up()
             call_id = event.fields.get("call_id")
             if call_id is None:
@@ -159,7 +156,7 @@ class Journal:
             return
         try:
             if reason is not None:
-                with self._alone:
+                with self._store:
                     self._end(reason)
             if self._durable:
                 self._group.finish()
@@ -208,14 +205,14 @@ class Journal:
     def _catch_up(self) -> None:
         """Learn what other writers did since, if anything."""
         place = self._place
-        size, inode = self._store.status(place.part)
+        size, inode = self._store.status()
         if size == place.size and inode == place.inode and not self._ends_part:
             return
         if inode != place.inode or size < place.size or place.follow(self._store.log, size):
             self._load()
         while self._ends_part and size_of(self._store.directory, self._place.part + 1):
             self._turn_page()
-            size, _ = self._store.status(self._place.part)
+            size, _ = self._store.status()
             if self._place.follow(self._store.log, size):
                 self._load()
 
@@ -272,35 +269,6 @@ class Journal:
             self._store.put_head(self._place.head())
         except OSError:
             return  # the events are recorded, and a head that lags behind is harmless
-
-
-class _Exclusive:
-    """The session's lock as a `with` block; what the disk refuses becomes `Unavailable`."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._mutex = Lock()
-
-    def __enter__(self) -> None:
-        self._mutex.acquire()
-        try:
-            self._store.lock()
-        except BaseException:
-            self._mutex.release()
-            raise
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        try:
-            self._store.unlock()
-        finally:
-            self._mutex.release()
-        if isinstance(error, OSError):
-            raise unavailable(self._store.path, error) from error
 
 
 def _with_id(event: Event, call_id: str) -> Event:

@@ -1,0 +1,236 @@
+"""Imports: a file in the place of the element that names it, and where each byte came from.
+
+At the top level the imported file is ChatMD, and its elements stand there as if they had been
+written there. Inside a message it may be ChatMD or plain text; plain text stays text, whatever it
+looks like. Reading files is the caller's: this module is handed a function for it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from whence.chatmd.parse import parse
+from whence.chatmd.render import escape, raw
+from whence.chatmd.scan import to_bytes, to_text
+from whence.errors import WhenceError
+from whence.shapes.document import (
+    STRAY,
+    Diagnostic,
+    Document,
+    Element,
+    Severity,
+    Span,
+    places,
+)
+
+DEEPEST = 32
+"""How deep imports may nest."""
+LARGEST = 64_000_000
+"""Bytes of a file with all its imports."""
+
+ReadFile: TypeAlias = Callable[[str, str], tuple[str, bytes]]
+"""`(src, importing file)` → the file's own path and its bytes. Raises WhenceError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of the expanded text, and the file that it came from."""
+
+    start: int
+    path: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A diagnostic and the file that it is about."""
+
+    path: str
+    diagnostic: Diagnostic
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A document with its imports in place."""
+
+    path: str
+    document: Document
+    pieces: tuple[Piece, ...]
+    problems: tuple[Located, ...]
+    """What was wrong with the imports themselves."""
+    sources: dict[str, bytes]
+    """Every file that was read, by its path."""
+
+    def origin(self, offset: int) -> tuple[str, int]:
+        """The file, and the offset there, of a byte of the expanded text."""
+        at = bisect_right(self.pieces, offset, key=lambda piece: piece.start) - 1
+        piece = self.pieces[max(at, 0)]
+        return piece.path, offset - piece.start + piece.offset
+
+    def diagnostics(self, more: Iterable[Diagnostic] = ()) -> list[Located]:
+        """Every problem of the file and of what it imports, each where a person finds it."""
+        found = [self._moved(diagnostic) for diagnostic in (*self.document.diagnostics, *more)]
+        return [*self.problems, *found]
+
+    def _moved(self, diagnostic: Diagnostic) -> Located:
+        path, offset = self.origin(diagnostic.span.start)
+        if len(self.pieces) == 1:
+            return Located(path, diagnostic)
+        length = diagnostic.span.end - diagnostic.span.start
+        return Located(path, _placed(self.sources[path], Span(offset, offset + length), diagnostic))
+
+
+def expand(source: bytes, path: str, read: ReadFile) -> Expanded:
+    """The document with every import replaced by what it names."""
+    expander = _Expander(read, {path: source})
+    expander.file(source, path, (path,), "")
+    text = b"".join(expander.out)
+    document = parse(text)
+    pieces = tuple(expander.pieces) or (Piece(0, path, 0),)
+    return Expanded(path, document, pieces, tuple(expander.problems), expander.sources)
+
+
+class _Expander:
+    """Writes the expanded text, one stretch after the other."""
+
+    def __init__(self, read: ReadFile, sources: dict[str, bytes]) -> None:
+        self.read = read
+        self.sources = sources
+        self.out: list[bytes] = []
+        self.size = 0
+        self.pieces: list[Piece] = []
+        self.problems: list[Located] = []
+        self.namespaces: set[str] = set()
+
+    def file(self, source: bytes, path: str, within: tuple[str, ...], namespace: str) -> None:
+        """A ChatMD file, its imports expanded."""
+        at = 0
+        for element, in_message in _imports(parse(source), namespace):
+            start, end = element.span
+            self.copy(source[at:start], path, at)
+            at = end
+            if element.tag == "import":
+                self.imported(element, path, within, in_message=in_message, namespace=namespace)
+            else:
+                self.copy(_renamed(source[start:end], element, namespace), path, start)
+        self.copy(source[at:], path, at)
+
+    def imported(
+        self,
+        element: Element,
+        path: str,
+        within: tuple[str, ...],
+        *,
+        in_message: bool,
+        namespace: str,
+    ) -> None:
+        """What one `<import>` stands for; a problem leaves nothing in its place."""
+        try:
+            found, content = self.read(element.get("src") or "", path)
+        except WhenceError as error:
+            self.problem(path, element, "unreadable-import", error.message, error.suggestion)
+            return
+        below = self._namespace(element, path, namespace)
+        if found in within:
+            chain = " → ".join((*within, found))
+            self.problem(
+                path,
+                element,
+                "import-cycle",
+                f"The import leads back: {chain}.",
+                "Break the circle.",
+            )
+        elif len(within) >= DEEPEST or self.size + len(content) > LARGEST:
+            self.problem(
+                path, element, "import-too-deep",
+                f"Imports nest more than {DEEPEST} deep, or come to over {LARGEST} bytes.",
+                "Import less, or write the text where it is needed.",
+            )  # fmt: skip
+        else:
+            self.sources.setdefault(found, content)
+            self._insert(content, found, within, in_message=in_message, namespace=below)
+
+    def _insert(
+        self,
+        content: bytes,
+        path: str,
+        within: tuple[str, ...],
+        *,
+        in_message: bool,
+        namespace: str,
+    ) -> None:
+        if in_message and not _is_chatmd(content):
+            self.copy(to_bytes(raw(to_text(content))), path, 0)
+        else:
+            self.file(content.removeprefix(b"\xef\xbb\xbf"), path, (*within, path), namespace)
+
+    def _namespace(self, element: Element, path: str, outer: str) -> str:
+        own = element.get("namespace")
+        if own is None:
+            return outer
+        name = f"{outer}{own}:"
+        if not own.replace("_", "").replace("-", "").isalnum():
+            self.problem(
+                path, element, "bad-namespace", f"{own!r} cannot be a namespace.",
+                "Use letters, digits, `_` and `-`.",
+            )  # fmt: skip
+        elif name in self.namespaces:
+            self.problem(
+                path, element, "duplicate-namespace", f"The namespace {own!r} is used twice.",
+                "Give each import a namespace of its own.",
+            )  # fmt: skip
+        self.namespaces.add(name)
+        return name
+
+    def copy(self, text: bytes, path: str, offset: int) -> None:
+        """Add a stretch of one file."""
+        if text:
+            self.pieces.append(Piece(self.size, path, offset))
+            self.out.append(text)
+            self.size += len(text)
+
+    def problem(self, path: str, element: Element, code: str, said: str, suggestion: str) -> None:
+        """Remember what is wrong with an import, where it stands."""
+        blank = Diagnostic(Severity.ERROR, code, said, suggestion, element.span, 0, 0, "")
+        self.problems.append(Located(path, _placed(self.sources[path], element.span, blank)))
+
+
+def _imports(document: Document, namespace: str) -> Iterator[tuple[Element, bool]]:
+    """Every import in order, and whether it is in a message; under a namespace, scripts too."""
+    wanted = ("import", "script") if namespace else ("import",)
+    for element in document.tagged(*wanted, "msg", "user", "system", "developer"):
+        if element.tag in wanted:
+            yield element, False
+        else:
+            yield from ((child, True) for child in _below(element) if child.tag == "import")
+
+
+def _below(element: Element) -> Iterator[Element]:
+    for child in element.children:
+        yield child
+        yield from _below(child)
+
+
+def _is_chatmd(content: bytes) -> bool:
+    """Whether a file is made of elements; prose that happens to hold a tag is not."""
+    document = parse(content)
+    return len(document.nodes) > 0 and not any(True for _ in document.nodes.where(STRAY))
+
+
+def _renamed(source: bytes, element: Element, namespace: str) -> bytes:
+    name = element.get("id")
+    if name is None:
+        return source
+    old = to_bytes(f'"{escape(name)}"')
+    return source.replace(old, to_bytes(f'"{escape(namespace + name)}"'), 1)
+
+
+def _placed(source: bytes, span: Span, diagnostic: Diagnostic) -> Diagnostic:
+    line, column, text = next(places(source, (span.start,)))
+    return Diagnostic(
+        diagnostic.severity, diagnostic.code, diagnostic.message, diagnostic.suggestion,
+        span, line, column, text,
+    )  # fmt: skip

@@ -1,0 +1,94 @@
+"""`whence check`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from whence.cli.options import add_workspace
+
+if TYPE_CHECKING:
+    from whence.chatmd.include import Located
+
+EXAMPLE = """\
+Exit code: 0 if nothing is wrong (warnings allowed), 1 on errors. Nothing of the files is run.
+
+examples:
+  whence check agent.chatmd
+  whence check --strict --format json prompts/*.chatmd
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="agent files")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print")
+    parser.add_argument("--strict", action="store_true", help="warnings fail, too")
+    add_workspace(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Every problem of every file."""
+    from whence.cli.log import print_json
+    from whence.cli.options import workspace_of
+
+    workspace = workspace_of(options)
+    errors = warnings = 0
+    listed: list[dict[str, Any]] = []
+    for path in options.files:
+        for located in _problems(path, workspace):
+            severity = located.diagnostic.severity.value
+            errors, warnings = errors + (severity == "error"), warnings + (severity == "warning")
+            if options.format == "json":
+                listed.append(_as_json(located))
+            else:
+                _show(located)
+    if options.format == "json":
+        print_json(listed)
+    else:
+        files = len(options.files)
+        print(f"{files} file{'s'[: files != 1]}: {errors} errors, {warnings} warnings")
+    return 1 if errors or (options.strict and warnings) else 0
+
+
+def _problems(path: str, workspace: str) -> list[Located]:
+    from whence.chatmd.include import Located
+    from whence.errors import WhenceError
+    from whence.loop.agent_file import load_agent
+    from whence.loop.lint import lint
+    from whence.shapes.document import NOWHERE, Diagnostic, Severity
+
+    try:
+        agent = load_agent(path, workspace, run_python=False)
+    except WhenceError as error:
+        text = (error.message, error.suggestion, NOWHERE, 1, 1, "")
+        return [Located(path, Diagnostic(Severity.ERROR, "unreadable-file", *text))]
+    return agent.problems(lint(agent, workspace))
+
+
+def _show(located: Located) -> None:
+    from whence.loop.lint import shown_path
+
+    found = located.diagnostic
+    print(
+        f"{shown_path(located.path)}:{found.line}:{found.column}: {found.severity}: {found.message}"
+    )
+    if found.source_line.strip():
+        print(f"    {found.source_line.rstrip()}")
+        print(f"    {' ' * (found.column - 1)}^")
+    print(f"    {found.suggestion} [{found.code}]")
+
+
+def _as_json(located: Located) -> dict[str, Any]:
+    found = located.diagnostic
+    return {
+        "path": located.path,
+        "line": found.line,
+        "column": found.column,
+        "start": found.span.start,
+        "end": found.span.end,
+        "severity": found.severity.value,
+        "code": found.code,
+        "message": found.message,
+        "suggestion": found.suggestion,
+    }

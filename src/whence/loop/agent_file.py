@@ -1,0 +1,166 @@
+"""An agent file from disk: imports in place, declarations resolved, problems located."""
+
+from __future__ import annotations
+
+import ast
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from whence.catalogs import NAMES, load_catalog
+from whence.chatmd.include import Expanded, Located, expand
+from whence.chatmd.parse import parse
+from whence.declare.python import load_function
+from whence.declare.resolve import resolve
+from whence.errors import InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
+from whence.execute.containment import Root
+from whence.shapes.declaration import Resolved
+from whence.shapes.document import Diagnostic, Document, Severity
+from whence.shapes.tool import Tool
+
+LARGEST = 512_000_000
+"""Bytes of an agent file."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFile:
+    """Everything that a file says, before anything is run."""
+
+    path: str
+    expanded: Expanded
+    resolved: Resolved
+
+    @property
+    def document(self) -> Document:
+        """The file with its imports in place."""
+        return self.expanded.document
+
+    def problems(self, more: Iterable[Diagnostic] = ()) -> list[Located]:
+        """Every problem, where a person finds it, in the order of files and lines."""
+        found = self.expanded.diagnostics((*self.resolved.problems, *more))
+        first = self.path
+        return sorted(
+            found, key=lambda item: (item.path != first, item.path, item.diagnostic.span.start)
+        )
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether it must not be run."""
+        return any(item.diagnostic.severity is Severity.ERROR for item in self.problems())
+
+
+def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFile:
+    """Read a file and all that it names.
+
+    Args:
+        path: The file, as a person gave it.
+        workspace: Imports may lie here, or in the file's own directory, and nowhere else.
+        run_python: Whether Python tools are imported; otherwise they are only looked at.
+
+    Raises:
+        NotFound: there is no such file.
+        InvalidArgs: it is a directory or a device.
+    """
+    source = read_file(path)
+    reach = Reach(path, workspace)
+    try:
+        expanded = expand(source, path, reach.read)
+        resolved = resolve(
+            expanded.document,
+            catalogs={name: load_catalog(name) for name in NAMES},
+            default_catalogs=NAMES,
+            load_document=lambda src: parse(reach.read(src, path)[1]),
+            load_function=lambda src, name: _function(reach, src, name, run=run_python),
+        )
+    finally:
+        reach.close()
+    return AgentFile(path, expanded, resolved)
+
+
+class Reach:
+    """The files that an agent file may name: below its own directory or the workspace.
+
+    A path is looked for beside the file that names it first, then in the workspace.
+    """
+
+    def __init__(self, path: str, workspace: str) -> None:
+        self._roots = [Root(os.path.dirname(os.path.abspath(path))), Root(workspace)]
+
+    def close(self) -> None:
+        """Give the descriptors back."""
+        for root in self._roots:
+            root.close()
+
+    def read(self, src: str, base: str) -> tuple[str, bytes]:
+        """The path and the bytes of a file that `base` names."""
+        path = self.find(src, base)
+        return path, read_file(path)
+
+    def find(self, src: str, base: str) -> str:
+        """The path of a file that `base` names.
+
+        Raises:
+            PermissionDenied: it lies outside.
+            NotFound: it lies nowhere.
+        """
+        beside = os.path.dirname(os.path.abspath(base))
+        outside = False
+        for directory in dict.fromkeys((beside, self._roots[1].path)):
+            place = self._inside(os.path.join(directory, src))
+            outside = outside or place is None
+            if place is not None and os.path.lexists(place):
+                return place
+        if outside:
+            raise PermissionDenied(
+                f"{src!r} leads outside the workspace and the file's own directory",
+                "Move it inside, or run with -C DIR above both.",
+            )
+        raise NotFound(f"no such file: {src!r}", "Check the path; it is relative to the file.")
+
+    def _inside(self, path: str) -> str | None:
+        for root in self._roots:
+            place = root.locate(path)
+            if place.inside:
+                return place.real
+        return None
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a regular file; nothing else is opened for longer than a look."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise NotFound(f"no such file: {path!r}", "Check the path.") from None
+    except (OSError, ValueError) as error:
+        raise InvalidArgs(f"{path!r} cannot be read: {error}", "Check the path.") from None
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidArgs(f"{path!r} is not a regular file", "Name a file.")
+        if found.st_size > LARGEST:
+            raise QuotaExceeded(
+                f"{path!r} has {found.st_size} bytes", f"At most {LARGEST} are read."
+            )
+        return file.read()
+
+
+def _function(reach: Reach, src: str, name: str, *, run: bool) -> Callable[..., Any] | Tool:
+    path = reach.find(src, src)
+    return load_function(path, name) if run else _glimpse(path, name)
+
+
+def _glimpse(path: str, name: str) -> Tool:
+    """A function as its file shows it, without running a line of it."""
+    try:
+        tree = ast.parse(read_file(path), path)
+    except (SyntaxError, ValueError) as error:
+        raise InvalidArgs(f"{path!r} is not Python: {error}", "Correct it there.") from None
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            return Tool(name, ast.get_docstring(node) or name, {"type": "object"}, None)
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
+            return Tool(name, name, {"type": "object"}, None)
+    raise NotFound(f"{path!r} has no function {name!r}", "Check the name behind the colon.")

@@ -1,0 +1,142 @@
+"""What is legal in an agent file and still wrong: tools that cannot work, and a dangerous mix."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+
+from whence.errors import WhenceError
+from whence.gate.mode import group_of
+from whence.loop.agent_file import AgentFile, Reach
+from whence.loop.settings import load_mode
+from whence.shapes.declaration import ShellCommand
+from whence.shapes.document import Diagnostic, Element, Severity, Span, places
+from whence.shapes.tool import Effect, Tool
+
+_WORDS = ("user", "system", "developer", "msg", "assistant")
+
+
+def lint(agent: AgentFile, workspace: str) -> list[Diagnostic]:
+    """Warnings and errors beyond what the file's text alone shows."""
+    found = [*_commands(agent), *_files(agent, workspace), *_mode(agent, workspace), *_mix(agent)]
+    return _placed(agent.document.source, found)
+
+
+def _commands(agent: AgentFile) -> Iterator[Diagnostic]:
+    """Programs that are not on PATH."""
+    for name, binding in agent.resolved.bindings.items():
+        if isinstance(binding, ShellCommand):
+            program = "".join(part for part in binding.argv[0] if isinstance(part, str))
+            yield from _program(program, f"tool {name!r}", agent.resolved.spans[name])
+    for server in agent.resolved.servers:
+        if server.argv:
+            yield from _program(server.argv[0], f"server {server.label!r}", server.span)
+
+
+def _program(program: str, of: str, span: Span) -> Iterator[Diagnostic]:
+    if shutil.which(program) is None:
+        yield _found(
+            "missing-command",
+            f"{program!r}, the command of {of}, is not on PATH.",
+            "Install it, or give its path.",
+            span,
+        )
+
+
+def _files(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
+    """Local documents and pictures that cannot be reached."""
+    reach = Reach(agent.path, workspace)
+    try:
+        for message in agent.document.tagged(*_WORDS):
+            for element in message.children:
+                yield from _file(element, agent, reach)
+    finally:
+        reach.close()
+
+
+def _file(element: Element, agent: AgentFile, reach: Reach) -> Iterator[Diagnostic]:
+    src = element.get("src")
+    if element.tag not in ("doc", "img", "agent") or not src or not element.flag("local"):
+        return
+    try:
+        reach.find(src, agent.expanded.origin(element.span.start)[0])
+    except WhenceError as error:
+        code = "unreachable-file"
+        yield _found(code, f"<{element.tag}>: {error.message}.", error.suggestion, element.span)
+
+
+def _mode(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
+    """Tools that the file's own mode never lets through."""
+    slug = agent.resolved.config.mode
+    if slug is None:
+        return
+    config = agent.document.config
+    span = config.span if config else Span(0, 0)
+    try:
+        mode = load_mode(workspace, slug)
+    except WhenceError as error:
+        yield _found("unknown-mode", f"{error.message}.", error.suggestion, span, Severity.ERROR)
+        return
+    for tool in agent.resolved.tools:
+        group = group_of(tool)
+        if group is not None and group not in mode.groups:
+            yield _found(
+                "dead-tool",
+                f"{tool.name!r} is of the group {group!r}, which mode {slug!r} does not have.",
+                "Remove the tool, or choose another mode.",
+                agent.resolved.spans[tool.name],
+            )
+
+
+def _mix(agent: AgentFile) -> Iterator[Diagnostic]:
+    """Private data, untrusted input and a way out, all in one agent."""
+    tools = agent.resolved.tools
+    private = _names(tool for tool in tools if Effect.READ in tool.effects and _is_local(tool))
+    private += _names(tool for tool in tools if Effect.EXECUTE in tool.effects)
+    network = _names(tool for tool in tools if Effect.NETWORK in tool.effects)
+    network += [server.label for server in agent.resolved.servers]
+    if private and network:
+        first = next(iter(agent.resolved.spans.values()), Span(0, 0))
+        yield _found(
+            "exfiltration-risk",
+            f"One agent reads private data ({_some(private)}), takes in what strangers wrote and "
+            f"can send it out ({_some(network)}).",
+            "Split it into two agents, or have the network tools ask.",
+            first,
+        )
+
+
+def _is_local(tool: Tool) -> bool:
+    return bool(tool.paths) or Effect.NETWORK not in tool.effects
+
+
+def _names(tools: Iterator[Tool]) -> list[str]:
+    return [tool.name for tool in tools]
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def _found(
+    code: str, message: str, suggestion: str, span: Span, severity: Severity = Severity.WARNING
+) -> Diagnostic:
+    return Diagnostic(severity, code, message, suggestion, span, 0, 0, "")
+
+
+def _placed(source: bytes, found: list[Diagnostic]) -> list[Diagnostic]:
+    found.sort(key=lambda item: item.span.start)
+    where = places(source, (item.span.start for item in found))
+    return [
+        replace(item, line=place.line, column=place.column, source_line=place.text)
+        for item, place in zip(found, where, strict=True)
+    ]
+
+
+def shown_path(path: str) -> str:
+    """A path as a person would type it from here."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
