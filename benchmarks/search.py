@@ -92,6 +92,7 @@ def _corpus() -> Path:
             _copy(sources, home / f"copy-{copy}", needle=copy < 3)
         (home / ".git").mkdir()  # ends the search for .gitignore files above
         (home / "complete").touch()
+    shutil.rmtree(home / ".agent", ignore_errors=True)  # journals of earlier runs
     return home
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.journal.samples import call, fault, logs, note, open_journal, pairs
-from whence.errors import NotFound
+from whence.errors import NotFound, Unavailable
 from whence.journal.read import last_entries, read_entries
+from whence.journal.verify import verify
 from whence.shapes.call import Comment
 
 BY_HAND = """# Session Log: sess-001
@@ -154,6 +155,16 @@ def test_a_log_is_read_while_its_last_event_is_being_written(tmp_path: Path) -> 
     log.write_bytes(log.read_bytes()[:-40])
 
     assert [entry.fields.get("text") for entry in read_entries(journal.directory)] == [None, "one"]
+
+
+def test_a_link_in_place_of_a_log_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(BY_HAND, encoding="utf-8")
+    (tmp_path / "session-log.md").symlink_to(tmp_path / "secret")
+
+    with pytest.raises(Unavailable, match="cannot be read"):
+        list(read_entries(tmp_path))
+    with pytest.raises(Unavailable, match="cannot be read"):
+        verify(tmp_path)
 
 
 def test_reading_what_is_not_there_is_not_found(tmp_path: Path) -> None:

@@ -65,6 +65,15 @@ def test_a_call_left_open_in_an_earlier_part_is_interrupted_with_its_tool(tmp_pa
     assert (last.fields["call_id"], last.fields["tool"]) == (call_id, "terminal.run")
 
 
+def test_closed_parts_are_not_kept_open(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path, rotate_events=3)
+    before = len(os.listdir("/proc/self/fd"))
+    pairs(journal, 20)
+
+    assert len(logs(journal)) > 10
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_a_writer_follows_another_into_the_next_part(tmp_path: Path) -> None:
     first = open_journal(tmp_path, rotate_events=1000)
     second = open_journal(tmp_path, rotate_events=3)

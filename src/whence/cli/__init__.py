@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "check": "every problem of agent files, with line and column",
     "call": "make one call through the gate; prints the outcome as JSON",
+    "check": "every problem of agent files, with line and column",
     "explain": "which checks a call would pass and which rule decides, without running it",
+    "fmt": "lay agent files out, without touching their text",
     "log": "what happened and why: show, verify, why, stats",
+    "new": "write a starter agent file",
     "tools": "the tools that can be called, with their schemas",
 }
 

@@ -34,7 +34,7 @@ class Head:
         """The head of a session, given a descriptor of its directory; None if it cannot be read."""
         try:
             descriptor = os.open(HEAD, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)
-        except FileNotFoundError:
+        except OSError:
             return None
         try:
             data = os.read(descriptor, 1024)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from whence.errors import NotFound, ParseError
+from whence.errors import NotFound, ParseError, Unavailable
 from whence.journal.blocks import Block, blocks
 from whence.journal.comments import load_with_comments
 from whence.journal.place import opened
@@ -72,6 +72,7 @@ def session_directory(directory: str | os.PathLike[str]) -> Iterator[int]:
 
     Raises:
         NotFound: It is not there, or holds no log.
+        Unavailable: A file could not be read inside the block.
     """
     path = os.fspath(directory)
     try:
@@ -82,6 +83,11 @@ def session_directory(directory: str | os.PathLike[str]) -> Iterator[int]:
         if not part_numbers(descriptor):
             raise _no_log(path)
         yield descriptor
+    except OSError as error:
+        raise Unavailable(
+            f"the log in {path} cannot be read ({error.strerror or error})",
+            "Check that its files are there, are no links, and that you may read them.",
+        ) from error
     finally:
         os.close(descriptor)
 

@@ -22,7 +22,8 @@ class Store:
     What the disk refuses inside the block leaves it as `Unavailable`.
     """
 
-    def __init__(self, root: str, session: str) -> None:
+    def __init__(self, root: str, session: str, *, durable: bool) -> None:
+        self._durable = durable
         self.path = os.path.join(root, session)
         self.created = _make_directories(root, self.path)
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -90,10 +91,11 @@ class Store:
         self._name = part_name(part)
         fresh = self._open(self._name, os.O_RDWR | os.O_APPEND)
         with self._swap:
-            if self._log >= 0:
-                self._retired.append(self._log)
-            self._log = fresh
-            self._new_names = True
+            old, self._log, self._new_names = self._log, fresh, True
+            if old >= 0 and self._durable:
+                self._retired.append(old)  # until it is synced
+            elif old >= 0:
+                os.close(old)
         return os.fstat(fresh).st_ino
 
     @property

@@ -84,7 +84,7 @@ class Journal:
             )
         root = os.fspath(root)
         try:
-            store = Store(root, session)
+            store = Store(root, session, durable=durable)
         except OSError as error:
             raise unavailable(os.path.join(root, session), error) from error
         journal = cls(store, session, durable=durable, limits=(rotate_bytes, rotate_events))

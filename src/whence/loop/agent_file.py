@@ -135,10 +135,11 @@ def read_file(path: str) -> bytes:
         raise NotFound(f"no such file: {path!r}", "Check the path.") from None
     except (OSError, ValueError) as error:
         raise InvalidArgs(f"{path!r} cannot be read: {error}", "Check the path.") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise InvalidArgs(f"{path!r} is not a regular file", "Name a file.")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise InvalidArgs(f"{path!r} is not a regular file", "Name a file.")
         if found.st_size > LARGEST:
             raise QuotaExceeded(
                 f"{path!r} has {found.st_size} bytes", f"At most {LARGEST} are read."

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from whence.declare.toolbox import Mounted
+from whence.errors import ParseError
 from whence.provider.arguments import call_with
 from whence.provider.exchange import Loss, ToolChoice, ToolDefinition
 from whence.provider.losses import Ledger, foreign_notes
 from whence.provider.mcp_parts import PROTOCOL, decode_parts, encode_parts, native_of, own_fields
 from whence.provider.outcomes import Note
 from whence.provider.wire import dumps, mapping, objects, string
-from whence.shapes.item import Text, ToolCall, ToolOutcome
+from whence.shapes.item import ToolCall, ToolOutcome
 from whence.shapes.tool import Effect, Tool
 
 __all__ = [
@@ -31,7 +32,7 @@ _TOOL_FIELDS = ("name", "description", "inputSchema", "outputSchema")
 
 
 def encode_tool(tool: Mounted | ToolDefinition, *, require_why: bool = False) -> dict[str, Any]:
-    """A tool as a server offers it: with its reason among the arguments, demanded only on request."""
+    """A tool as a server offers it; its reason is among the arguments, and demanded on request."""
     if isinstance(tool, ToolDefinition):
         return _written(tool)
     schema = tool.wire_schema
@@ -95,8 +96,17 @@ def decode_tool_choice(choice: object) -> ToolChoice:
 
 
 def encode_call(call: ToolCall) -> dict[str, Any]:
-    """The parameters of `tools/call`; the id travels with the request around them."""
-    return {"name": call.name, "arguments": dict(call.arguments or {}), **own_fields(call.native)}
+    """The parameters of `tools/call`; the id travels with the request around them.
+
+    Raises:
+        ParseError: The call has a problem; such a call is never made.
+    """
+    if call.arguments is None:
+        raise ParseError(
+            f"the call of {call.name!r} cannot be made: {call.problem}",
+            "Send the problem back to the model as the outcome of the call.",
+        )
+    return {"name": call.name, "arguments": dict(call.arguments), **own_fields(call.native)}
 
 
 def decode_call(params: Mapping[str, Any], call_id: str) -> ToolCall:
@@ -140,12 +150,9 @@ def decode_result(result: Mapping[str, Any], call_id: str, name: str | None = No
     """What came of a call."""
     known = ("content", "isError", "structuredContent")
     structured = result.get("structuredContent")
-    parts = decode_parts(result.get("content"))
-    if parts == (Text(dumps(structured).decode()),) and structured is not None:
-        parts = ()
     return ToolOutcome(
         call_id,
-        parts,
+        decode_parts(result.get("content")),
         result.get("isError") is True,
         structured,
         name,
