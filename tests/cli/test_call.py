@@ -10,6 +10,7 @@ import sys
 import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,7 +55,7 @@ def test_json_from_stdin_and_a_dash_work(whence: Command) -> None:
 
 STALE = "@@ -1 +1 @@\n-nothing\n+x\n"
 LOG = ".agent/sessions/bad/session-log.md"
-BAD = {
+BAD: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "unknown tool": ("fs.raed", {"path": "a"}, "NOT_FOUND", "fs.raed"),
     "missing why": ("fs.read", {"path": "a", "why": None}, "MISSING_WHY", "missing"),
     "blank why": ("fs.read", {"path": "a", "why": "  "}, "MISSING_WHY", "'  '"),

@@ -143,6 +143,8 @@ def test_killed_at_any_single_change_of_the_disk_the_session_can_go_on(
         assert set(said) <= set(tags), step
         assert len(tags) == len(set(tags) - {"before"}) + len(before), step
         assert len({entry.seq for entry in entries}) == len(entries)
+        backups = [path.stat().st_ino for path in Path(journal.directory).glob("*.corrupted*")]
+        assert len(set(backups)) == len(backups), step
         if sum(entry.type == "session_end" for entry in entries) == 2:
             break  # the child came to its own end
         step += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 import shutil
 from pathlib import Path
 
@@ -18,10 +17,9 @@ from whence.work.lexical import Found
 
 RG = shutil.which("rg")
 pytestmark = pytest.mark.skipif(RG is None, reason="ripgrep is not installed")
-EXAMPLES = int(os.environ.get("PARITY_EXAMPLES", "120"))
 checked = settings(
     deadline=None,
-    max_examples=EXAMPLES,
+    max_examples=120,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 

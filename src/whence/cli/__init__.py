@@ -17,6 +17,7 @@ COMMANDS = {
     "explain": "which checks a call would pass and which rule decides, without running it",
     "fmt": "lay agent files out, without touching their text",
     "log": "what happened and why: show, verify, why, stats",
+    "merge": "git's merge driver for agent files",
     "new": "write a starter agent file",
     "tools": "the tools that can be called, with their schemas",
 }

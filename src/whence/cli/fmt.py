@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 
 EXAMPLE = """\
@@ -40,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _format(path: str, options: argparse.Namespace) -> bool:
     from whence.chatmd.layout import layout
-    from whence.loop.agent_file import read_file
+    from whence.loop.agent_file import read_file, replace_file
 
     if path == "-":
         sys.stdout.buffer.write(layout(sys.stdin.buffer.read()))
@@ -54,7 +53,7 @@ def _format(path: str, options: argparse.Namespace) -> bool:
     elif options.check:
         print(f"{path} would change")
     else:
-        _replace(path, after)
+        replace_file(path, after)
         print(f"{path} changed")
     return True
 
@@ -64,16 +63,3 @@ def _show_diff(path: str, before: bytes, after: bytes) -> None:
     from whence.work.edits import unified
 
     sys.stdout.write(unified.make(to_text(before), to_text(after), path))
-
-
-def _replace(path: str, content: bytes) -> None:
-    from whence.execute.containment import Root
-    from whence.execute.files import WorkspaceFiles
-
-    root = Root(os.path.dirname(os.path.abspath(path)))
-    try:
-        name = os.path.basename(path)
-        with WorkspaceFiles(root, {name: root.locate(name)}).replacing(name) as out:
-            out.write(content)
-    finally:
-        root.close()

@@ -16,6 +16,7 @@ from whence.declare.python import load_function
 from whence.declare.resolve import resolve
 from whence.errors import InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
 from whence.execute.containment import Root
+from whence.execute.files import WorkspaceFiles
 from whence.shapes.declaration import Resolved
 from whence.shapes.document import Diagnostic, Document, Severity
 from whence.shapes.tool import Tool
@@ -145,6 +146,17 @@ def read_file(path: str) -> bytes:
                 f"{path!r} has {found.st_size} bytes", f"At most {LARGEST} are read."
             )
         return file.read()
+
+
+def replace_file(path: str, content: bytes) -> None:
+    """Write an agent file whole or not at all; its mode stays."""
+    root = Root(os.path.dirname(os.path.abspath(path)))
+    try:
+        name = os.path.basename(path)
+        with WorkspaceFiles(root, {name: root.locate(name)}).replacing(name) as out:
+            out.write(content)
+    finally:
+        root.close()
 
 
 def _function(reach: Reach, src: str, name: str, *, run: bool) -> Callable[..., Any] | Tool:

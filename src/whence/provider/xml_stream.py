@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from whence.declare.toolbox import Mounted
+from whence.provider.arguments import CUT_SHORT
 from whence.provider.exchange import ToolDefinition
 from whence.provider.stream import CallDelta, Delta, ItemDone, TextDelta
 from whence.provider.wire import dumps
@@ -42,6 +43,7 @@ class XmlCallReader:
         self._calls = 0
         self._items: list[Item] = []
         self._words: list[str] = []
+        self._cut = False
 
     def feed(self, piece: str) -> list[Delta]:
         """What can be said about the text so far."""
@@ -51,8 +53,13 @@ class XmlCallReader:
             deltas.append(CallDelta(self._calls, self._call.group(1), piece))
         return deltas + self._advance(final=False)
 
-    def finish(self) -> tuple[list[Delta], tuple[Item, ...]]:
-        """What was held back, and everything that the answer consists of, in order."""
+    def finish(self, *, cut: bool = False) -> tuple[list[Delta], tuple[Item, ...]]:
+        """What was held back, and everything that the answer consists of, in order.
+
+        Where the answer was cut off, its last call is not taken for whole: what looks like its end
+        may stand in the middle of an argument.
+        """
+        self._cut = cut
         deltas = self._advance(final=True)
         self._end_words()
         return deltas, tuple(self._items)
@@ -162,7 +169,7 @@ class XmlCallReader:
                 one.end - 1, one.end, final=True
             ):
                 chosen = one
-        return chosen if final or next_call else None
+        return chosen if next_call or (final and not self._cut) else None
 
     def _done(self, opening: re.Match[str], ending: Ending) -> list[Delta]:
         name = opening.group(1)
@@ -180,10 +187,13 @@ class XmlCallReader:
     def _broken(self, opening: re.Match[str]) -> list[Delta]:
         name = opening.group(1)
         closing = self._prose.text.find(f"</{name}>", opening.end())
-        end = len(self._prose.text) if closing < 0 else closing + len(name) + 3
+        whole = closing < 0 or self._cut
+        end = len(self._prose.text) if whole else closing + len(name) + 3
         source = self._prose.text[opening.start() : end]
         problem = f"the call has no closing tag </{name}>, at character {len(source)}"
-        if closing >= 0:
+        if self._cut:
+            problem = f"{CUT_SHORT}, at character {len(source)}"
+        elif not whole:
             problem = (
                 f"between <{name}> and </{name}> stands something other than parameters, or a"
                 f" parameter is not closed, before character {len(source)}"
