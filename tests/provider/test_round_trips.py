@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 
-from tests.provider.conversations import conversations
+from tests.provider.conversations import answers, asked, conversations
 from whence.provider import anthropic, mcp_parts, mcp_sampling, openai_chat, openai_responses
 from whence.provider.exchange import Encoded
-from whence.shapes.item import Item
+from whence.provider.wire import build_request
+from whence.shapes.item import Item, Message, Opaque, Part, Reasoning, ToolOutcome, calls_of
 
 SETTINGS = settings(deadline=None, max_examples=150)
 
@@ -47,3 +50,93 @@ def test_mcp_sampling_keeps_a_conversation(items: list[Item]) -> None:
 
     assert losses == ()
     assert list(mcp_sampling.decode_messages(json.loads(json.dumps(messages)))) == items
+
+
+ENCODERS = {
+    openai_chat.PROTOCOL: openai_chat.encode_items,
+    openai_responses.PROTOCOL: openai_responses.encode_items,
+    anthropic.PROTOCOL: anthropic.encode_items,
+}
+DECODERS = {
+    openai_chat.PROTOCOL: openai_chat.decode_messages,
+    openai_responses.PROTOCOL: openai_responses.decode_input,
+    anthropic.PROTOCOL: anthropic.decode_messages,
+}
+protocols = st.sampled_from(sorted(ENCODERS))
+
+
+def through(items: Sequence[Item], protocol: str) -> tuple[Item, ...]:
+    fragments = ENCODERS[protocol](items).fragments
+    return DECODERS[protocol]([json.loads(fragment) for fragment in fragments])
+
+
+def plain(items: Sequence[Item]) -> list[Item]:
+    """The items without what only their own protocol knows."""
+    bare = [
+        replace(item, native=None) for item in items if not isinstance(item, Opaque | Reasoning)
+    ]
+    return [
+        replace(item, parts=tuple(unadorned(part) for part in item.parts))
+        if isinstance(item, Message | ToolOutcome)
+        else item
+        for item in bare
+    ]
+
+
+def unadorned(part: Part) -> Part:
+    return part if isinstance(part, Opaque) else replace(part, native=None)
+
+
+@SETTINGS
+@given(protocols, protocols, st.data())
+def test_calls_and_outcomes_survive_any_change_of_provider(
+    first: str, second: str, data: st.DataObject
+) -> None:
+    items = plain(data.draw(conversations(openai_chat.PROTOCOL)))
+
+    arrived = through(through(items, first), second)
+
+    assert calls_of(arrived) == calls_of(items)
+    kept = [
+        (one.call_id, one.text, one.is_error) for one in arrived if isinstance(one, ToolOutcome)
+    ]
+    sent = [(one.call_id, one.text, one.is_error) for one in items if isinstance(one, ToolOutcome)]
+    assert kept == sent
+
+
+@SETTINGS
+@given(protocols, protocols, st.data())
+def test_whatever_a_provider_cannot_be_told_is_reported(
+    origin: str, target: str, data: st.DataObject
+) -> None:
+    items = data.draw(conversations(origin))
+
+    encoded = ENCODERS[target](items)
+
+    for fragment in encoded.fragments:
+        json.loads(fragment)
+    foreign = {
+        index
+        for index, item in enumerate(items)
+        if origin != target
+        and (isinstance(item, Opaque | Reasoning) or getattr(item, "native", None) is not None)
+    }
+    assert foreign <= {loss.at for loss in encoded.losses}
+
+
+@SETTINGS
+@given(protocols, st.data())
+def test_encoding_turn_by_turn_gives_the_bytes_of_encoding_everything(
+    protocol: str, data: st.DataObject
+) -> None:
+    turns: list[list[Item]] = []
+    for number in range(data.draw(st.integers(1, 4))):
+        turns += [[data.draw(asked(protocol))], data.draw(answers(protocol, number))]
+    items = [item for turn in turns for item in turn]
+
+    apart = [fragment for turn in turns for fragment in ENCODERS[protocol](turn).fragments]
+
+    joined = build_request(b"[", apart, b"]")
+    assert list(DECODERS[protocol](json.loads(joined))) == items
+    if not (protocol == anthropic.PROTOCOL and any(isinstance(i, ToolOutcome) for i in items)):
+        assert tuple(apart) == ENCODERS[protocol](items).fragments
