@@ -478,7 +478,10 @@ def test_a_file_without_any_block_is_resumed_as_a_whole(tmp_path: Path) -> None:
 
 def test_a_long_head_is_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "t.chatmd"
-    head = b"<system>RAW|" + b"rules <b> " * 20_000 + b"|RAW</system>\n<config model='x'>\n"
+    example = b"\n<assistant>an example</assistant>\n"
+    head = (
+        b"<system>RAW|" + example + b"rules <b> " * 20_000 + b"|RAW</system>\n<config model='x'>\n"
+    )
     path.write_bytes(head + b"".join(turn(n, "w " * 1_000).text for n in range(100)))
     resumed = resume(path, 2)
 

@@ -8,8 +8,10 @@ from types import FrameType
 import pytest
 
 from tests.chatmd.hostile import FILES, GOOD, broken_copies
+from whence.chatmd import walk
 from whence.chatmd.parse import parse
 from whence.chatmd.render import render
+from whence.chatmd.scan import BadTag, bad_tag
 from whence.shapes.document import Document
 
 
@@ -124,3 +126,22 @@ def test_ten_times_the_file_is_ten_times_the_work(unit: str) -> None:
     small = unit.encode() * max(1, 4_000 // len(unit))
 
     assert _work(small * 10) <= 11 * _work(small) + 4_000
+
+
+@pytest.mark.parametrize("unit", ['<doc " a="', "<doc a='<doc b=\"", '<doc " a="" ', "<img a=b "])
+def test_a_broken_tag_is_not_read_again_and_again(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = 0
+
+    def counted(source: bytes, start: int, name_end: int, limit: int) -> BadTag:
+        nonlocal read
+        bad = bad_tag(source, start, name_end, limit)
+        read += bad.failed - start
+        return bad
+
+    monkeypatch.setattr(walk, "bad_tag", counted)
+    source = b"<user>" + unit.encode() * 2_000
+    parse(source)
+
+    assert 0 < read <= 3 * len(source)

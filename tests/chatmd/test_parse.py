@@ -249,6 +249,18 @@ def test_a_missing_closing_tag_does_not_swallow_the_rest() -> None:
     assert (found.code, found.line) == ("unclosed-element", 1)
 
 
+def test_elements_behind_a_missing_closing_tag_are_read_from_their_beginning() -> None:
+    text = '<user>one\n<assistant>see <doc src="x"/> or</assistant>\n<user>two</user>'
+    document = parse(text)
+
+    assert [node.tag for node in document.nodes if isinstance(node, Element)] == [
+        "user",
+        "assistant",
+        "user",
+    ]
+    assert [child.tag for child in next(document.tagged("assistant")).children] == ["doc"]
+
+
 def test_a_missing_quote_does_not_swallow_the_next_element() -> None:
     document = parse('<user name="x>hi</user>\n<assistant name="y">ho</assistant>')
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.provider.conversations import answers, asked, conversations
 from whence.provider import anthropic, mcp_parts, mcp_sampling, openai_chat, openai_responses
@@ -15,7 +16,7 @@ from whence.provider.exchange import Encoded
 from whence.provider.wire import build_request
 from whence.shapes.item import Item, Message, Opaque, Part, Reasoning, ToolOutcome, calls_of
 
-SETTINGS = settings(deadline=None, max_examples=150)
+SETTINGS = settings(deadline=None, max_examples=40)
 
 
 def parsed(encoded: Encoded) -> list[Any]:

@@ -18,6 +18,7 @@ WHY_PROPERTY: JSONObject = {
     "description": "One sentence: what this call is meant to achieve.",
 }
 _LIMIT_DEPTH = 64
+_SCALARS = frozenset({"string", "integer", "number", "boolean", "null"})
 
 
 class Mounted:
@@ -33,6 +34,10 @@ class Mounted:
         self.why_key = "_why" if "why" in properties else "why"
         self.note_key = None if "note" in properties else "note"
         self.is_open = _is_open(tool.input_schema)
+        self.is_flat = not self.is_open and all(_is_scalar(part) for part in properties.values())
+        """Whether no argument can be a list or an object."""
+        self.prefix = tool.name.encode() + b"\0"
+        """What the fingerprint of a call begins with."""
 
     @cached_property
     def wire_schema(self) -> dict[str, Any]:
@@ -95,6 +100,10 @@ def _mapping(value: object) -> dict[str, Any]:
 
 def _strings(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _is_scalar(schema: object) -> bool:
+    return isinstance(schema, dict) and schema.get("type") in _SCALARS
 
 
 def _is_open(schema: JSONObject) -> bool:

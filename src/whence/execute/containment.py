@@ -37,6 +37,10 @@ def _how(flags: int, resolve: int) -> _How:
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
+_syscall = _libc.syscall if _libc is not None else (lambda *_: -1)
+_LOOK = ctypes.byref(_How(_O_PATH | os.O_CLOEXEC, 0, _BENEATH | _NO_SYMLINKS))
+
+
 def _openat2(directory: int, path: bytes, flags: int, resolve: int) -> int:
     """A descriptor; raises OSError, ENOSYS where the kernel has no such call."""
     if _libc is None:
@@ -99,9 +103,8 @@ class Root:
         """Whether the path exists below, spelt as it is, without a link in it: one system call."""
         if given[0] in "/." or given[-1] in "/." or _ODD(given):
             return False
-        try:
-            found = _openat2(self.descriptor, raw, _O_PATH, _BENEATH | _NO_SYMLINKS)
-        except OSError:
+        found = _syscall(_OPENAT2, self.descriptor, raw, _LOOK, 24)
+        if found < 0:
             return False
         os.close(found)
         return True

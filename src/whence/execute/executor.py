@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import msgspec
 
 from whence.errors import WhenceError
 from whence.execute.containment import Root
+from whence.execute.deadline import Overdue, within
 from whence.execute.files import WorkspaceFiles, os_error
 from whence.execute.ports import Ports
 from whence.gate.gate import Admitted
@@ -43,12 +43,9 @@ async def execute(admitted: Admitted, root: Root, processes: ProcessRunner) -> E
         return Ended(fault=_unavailable(admitted))
     ports = Ports(WorkspaceFiles(root, admitted.places), processes)
     try:
-        async with asyncio.timeout(admitted.timeout_ms / 1000) as limit:
-            returned = await handler(admitted.arguments, ports)
-        return _ended(returned)
-    except TimeoutError as error:
-        if not limit.expired():
-            return _bug(admitted, error)
+        running = handler(admitted.arguments, ports)
+        return _ended(await within(admitted.timeout_ms / 1000, running))
+    except Overdue:
         return Ended(fault=_timeout(admitted))
     except WhenceError as error:
         return Ended(fault=Fault.of(error))

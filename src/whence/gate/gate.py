@@ -158,7 +158,7 @@ def check_schema(draft: Draft) -> Fault | None:
     """Do the arguments fit?"""
     draft.arguments, fault = schema.check(draft.tool, draft.arguments)
     if fault is None:
-        draft.fingerprint = draft.tool.name.encode() + b"\0" + _encode(draft.arguments)
+        draft.fingerprint = draft.tool.prefix + _encode(draft.arguments)
         if len(draft.fingerprint) > _MAX_ARGUMENT_BYTES:
             size = len(draft.fingerprint)
             return Fault(

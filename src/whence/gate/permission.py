@@ -18,7 +18,7 @@ from whence.shapes.call import Fault
 from whence.shapes.pattern import constant_matcher, matches_any, path_matcher
 from whence.shapes.place import Place
 from whence.shapes.policy import Policy, Rule, Verdict
-from whence.shapes.tool import Effect
+from whence.shapes.tool import EVERYWHERE, Effect
 
 _RULE = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 PROTECTED = ".agent/**"
@@ -28,6 +28,7 @@ SENSITIVE = (
     ".npmrc", ".pypirc", ".ssh/", ".aws/", ".gnupg/", "*credentials*",
 )  # fmt: skip
 """Files that usually hold secrets: touching them asks."""
+_is_special = constant_matcher(PROTECTED, ".git/**", *SENSITIVE)
 _is_protected = constant_matcher(PROTECTED)
 _is_sensitive = constant_matcher(*SENSITIVE)
 _is_git = constant_matcher(".git/**")
@@ -74,6 +75,8 @@ def parse_rule(text: str, verdict: Verdict, source: str, toolbox: Toolbox) -> Ru
 
 def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
     """What the rules and the defaults say about a call."""
+    if not policy.rules and _is_ordinary(mounted, touched):
+        return _ALLOWED
     for effect, place in touched:
         if effect is Effect.WRITE and place.inside and _is_protected(place.path):
             return Ruling(
@@ -85,6 +88,14 @@ def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
         return sandbox
     ruled = _ruled(mounted, touched, policy.rules) if policy.rules else None
     return ruled or _default(mounted, touched)
+
+
+def _is_ordinary(mounted: Mounted, touched: Touched) -> bool:
+    """The common case at a glance: nothing but ordinary files of the workspace."""
+    tool = mounted.tool
+    if tool.sandbox.filesystem != EVERYWHERE or not tool.effects <= _HARMLESS:
+        return False
+    return all(place.inside and not _is_special(place.path) for _, place in touched)
 
 
 def refusal(mounted: Mounted, ruling: Ruling) -> Fault:
@@ -136,7 +147,7 @@ def _path_matches(pattern: str, place: Place) -> bool:
 
 def _beyond_sandbox(mounted: Mounted, touched: Touched) -> Ruling | None:
     patterns = mounted.tool.sandbox.filesystem
-    if patterns == ("**",):
+    if patterns == EVERYWHERE:
         return None
     for effect, place in touched:
         if place.inside and not _in_sandbox(patterns, effect, place.path):

@@ -40,22 +40,27 @@ class Usage:
 
 def check(usage: Usage, quotas: Quotas, fingerprint: bytes) -> Fault | None:
     """The first quota that is used up."""
-    spent = (
-        ("calls", usage.calls, quotas.calls, "the session"),
-        ("calls_per_turn", usage.calls_this_turn, quotas.calls_per_turn, "the next turn"),
-        ("bytes_written", usage.bytes_written, quotas.bytes_written, "the session"),
-        ("seconds", usage.seconds, quotas.seconds, "the session"),
-    )
-    for name, used, limit, resets in spent:
-        if limit is not None and used >= limit:
-            return Fault(
-                "QUOTA_EXCEEDED",
-                f"the quota {name} is used up: {used:g} of {limit:g}",
-                "Finish with what you have, or ask for a larger quota.",
-                recoverable=name == "calls_per_turn",
-                details={"quota": name, "used": used, "limit": limit, "resets": resets},
-            )
+    if quotas.calls is not None and usage.calls >= quotas.calls:
+        return _used_up("calls", usage.calls, quotas.calls)
+    if quotas.calls_per_turn is not None and usage.calls_this_turn >= quotas.calls_per_turn:
+        return _used_up("calls_per_turn", usage.calls_this_turn, quotas.calls_per_turn)
+    if quotas.bytes_written is not None and usage.bytes_written >= quotas.bytes_written:
+        return _used_up("bytes_written", usage.bytes_written, quotas.bytes_written)
+    if quotas.seconds is not None and usage.seconds >= quotas.seconds:
+        return _used_up("seconds", usage.seconds, quotas.seconds)
     return _circles(usage.recent, quotas.repeats, fingerprint)
+
+
+def _used_up(name: str, used: float, limit: float) -> Fault:
+    by_turn = name == "calls_per_turn"
+    resets = "the next turn" if by_turn else "the session"
+    return Fault(
+        "QUOTA_EXCEEDED",
+        f"the quota {name} is used up: {used:g} of {limit:g}",
+        "Finish with what you have, or ask for a larger quota.",
+        recoverable=by_turn,
+        details={"quota": name, "used": used, "limit": limit, "resets": resets},
+    )
 
 
 def _circles(recent: deque[bytes], repeats: int | None, fingerprint: bytes) -> Fault | None:

@@ -39,7 +39,7 @@ def check(mounted: Mounted, arguments: dict[str, Any]) -> tuple[dict[str, Any], 
 def _validity(mounted: Mounted, arguments: dict[str, Any]) -> str | None:
     """None when valid; the first problem otherwise, also for what is not JSON at all."""
     try:
-        if any(type(value) in (dict, list) for value in arguments.values()):
+        if not mounted.is_flat:
             _bound_depth(arguments)
         return None if mounted.validator.is_valid(arguments) else "invalid"
     except (ValueError, TypeError, RecursionError, OverflowError) as error:

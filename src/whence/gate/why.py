@@ -33,6 +33,7 @@ _GENERIC = frozenset(
     running search searching see shell show stuff text thing tool update use using value view write
     writing""".split()
 )
+_SAYS_NOTHING = _EMPTY | _GENERIC
 _ENDINGS = ("ing", "ies", "es", "ed", "s")
 _LONG = 500
 _LONG_WARNING = "why is long; one sentence would do"
@@ -87,18 +88,15 @@ def _absence(why: object, text: str, words: list[str]) -> str | None:
 
 def _weakness(words: list[str], tool: str, arguments: dict[str, Any]) -> str | None:
     """The first word that says something ends the search; most reasons have one early."""
-    circular, own, repeated = True, "", []
+    own, repeated = "", []
     for word in words:
-        if word in _EMPTY:
-            continue
-        circular = False
-        if word in _GENERIC or _stem(word) in _GENERIC:
+        if word in _SAYS_NOTHING or _stem(word) in _GENERIC:
             continue
         own = own or _own_text(tool, arguments)
         if word not in own and _stem(word) not in own:
             return None
         repeated.append(word)
-    if circular:
+    if all(word in _EMPTY for word in words):
         return "circular, it only says that the call is wanted"
     if not repeated:
         return "mechanical, it only names the tool"

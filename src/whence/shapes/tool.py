@@ -19,13 +19,17 @@ class Effect(StrEnum):
     NETWORK = "network"
 
 
+EVERYWHERE = ("**",)
+"""The whole workspace."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sandbox:
     """Where a tool may act."""
 
     network: bool = False
     """Whether it may use the network."""
-    filesystem: tuple[str, ...] = ("**",)
+    filesystem: tuple[str, ...] = EVERYWHERE
     """Patterns relative to the workspace; `r:` and `w:` prefixes narrow, `!` excludes."""
     timeout_ms: int = 10_000
     """How long one call may take."""
