@@ -205,6 +205,14 @@ def test_appending_repairs_first_and_says_so(transcript: Path) -> None:
     assert repair(transcript) is None
 
 
+def test_a_marker_that_a_person_mentions_is_not_torn(transcript: Path) -> None:
+    text = HEAD + b"<assistant>Use the RAW| marker.</assistant>\n<user>Thanks.</user>\n"
+    transcript.write_bytes(text)
+
+    assert repair(transcript) is None
+    assert transcript.read_bytes() == text
+
+
 @pytest.mark.parametrize(
     "unfinished",
     ["<user>I was just typing", "<system>rules\nand more", "<user>the RAW| marker", "words"],

@@ -286,6 +286,19 @@ def test_an_unclosed_doc_as_ochat_wrote_it_is_a_doc(doc: str) -> None:
     assert codes(document) == []
 
 
+def test_words_behind_an_unclosed_doc_belong_to_the_message() -> None:
+    element = only('<user><doc src="a">words</doc> <doc src="b"></doc x></user>')
+
+    assert [
+        part.get("src") if isinstance(part, Element) else part.text for part in element.parts
+    ] == [
+        "a",
+        "words</doc> ",
+        "b",
+        "</doc x>",
+    ]
+
+
 def test_an_agent_holds_its_input_and_agents_nest() -> None:
     element = only(
         '<user><agent src="a">do <agent src="b" local/> and <doc src="c"></agent>!</user>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.chatmd.trees import soups, texts, trees
@@ -32,7 +32,10 @@ def _assert_consistent(document: Document) -> None:
     source, nodes = document.source, list(document.nodes)
     spans = [node.span for node in nodes]
     assert all(0 <= span.start < span.end <= len(source) for span in spans)
-    assert all(first.end <= second.start for first, second in pairwise(spans))
+    edges = [(0, 0), *spans, (len(source), len(source))]
+    between = (source[first[1] : second[0]] for first, second in pairwise(edges))
+    assert all(not gap.removeprefix(b"\xef\xbb\xbf").strip() for gap in between)
+    assert all(first[1] <= second[0] for first, second in pairwise(edges))
     for node in nodes:
         if isinstance(node, Element):
             _assert_inside(node, source)
@@ -58,6 +61,8 @@ def _assert_inside(element: Element, source: bytes) -> None:
 
 
 @given(soups)
+@example('<agent\n<msg\n<import a="\n<config <img>"')
+@example("<user>" + '<doc " a="' * 9 + "</user><user>a</user>")
 @_many
 def test_any_text_is_read_without_an_exception_and_comes_back_unchanged(text: str) -> None:
     document = parse(text)

@@ -33,14 +33,16 @@ words = st.text(min_size=1, max_size=20).filter(lambda text: bool(text.strip()))
 ids = st.text(LETTERS + "019-", min_size=1, max_size=12)
 names = st.text(LETTERS, min_size=1, max_size=12)
 base64_data = st.sampled_from(["AA==", "aGVsbG8=", "/+8="])
-json_values = st.one_of(
+json_values: st.SearchStrategy[Any] = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-(2**53), 2**53),
     st.text(max_size=10),
     st.sampled_from([[], {}, [1, {"a": None}], {"b": ["x", 2.5]}, {"": {"deep": [[]]}}]),
 )
-arguments = st.dictionaries(st.text(max_size=6), json_values, max_size=3)
+arguments: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
+    st.text(max_size=6), json_values, max_size=3
+)
 urls = st.sampled_from(["https://a.example/x.png", "https://b.example/?q=1&r=ü"])
 
 

@@ -119,9 +119,7 @@ class _Reader:
         return end
 
     def _element(self, mark: re.Match[bytes]) -> int:
-        opened = self._walker.open(mark, inside=False)
-        if opened is None:  # pragma: no cover - only a tag inside another element can be text
-            return self._stray(mark.start())
+        opened = self._walker.open(mark)
         inner = end = opened.end
         if not opened.alone:
             inner, end = self._walker.body(opened)

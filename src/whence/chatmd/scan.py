@@ -154,8 +154,8 @@ def bad_tag(source: bytes, start: int, name_end: int, limit: int) -> BadTag:
     at = _end_of(_ANYTHING, source, odd, limit)
     if swallowing := _swallowing(source, name_end, odd):
         return _unquoted(source, swallowing, limit)._replace(failed=at)
-    if at > odd and source.startswith((b">", b"/>"), at):
-        end = source.index(b">", at) + 1
+    if at > odd and source.startswith((b">", b"/>"), at, limit):
+        end = source.index(b">", at, limit) + 1
         words = {"text": repr(to_text(source[odd : odd + 1]))}
         return BadTag("malformed-tag", odd, end, end, end, meant=True, words=words)
     if found := _ASSIGNED.match(source, at, limit):

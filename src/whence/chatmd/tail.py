@@ -31,7 +31,7 @@ def tail(data: bytes, items: int) -> tuple[int, Document] | None:
 
     Returns None where the bytes do not tell, or are too few.
     """
-    for at in {_about(data, items + 1): None, 0: None}:
+    for at in dict.fromkeys((_about(data, items + 1), 0)):
         for start in _starts(data, at):
             document, findings = structure(data[start:], partial=True)
             if not any(found.code in _BROKEN for found in findings.found):
@@ -104,11 +104,13 @@ def _part_of_tag(node: Node, source: bytes) -> bool:
 
 
 def _written(node: Node, found: Finding, source: bytes) -> Iterator[Node]:
-    """The node, if a run was writing it."""
+    """The node, if a run was writing it: a block right behind a tag, or what only runs write."""
     if not isinstance(node, Element) or node.tag not in TRANSCRIPT:
         return
-    body = node.span.end if node.body is None else node.body.start
-    begun = _WRITTEN.match(source, body)
-    at_once = begun and (found.code == "unclosed-element" or begun.end() >= found.end)
-    if node.tag in MODEL_SAID or at_once:
+    if found.code == "unclosed-raw":
+        written = source[node.span.start : found.start].rstrip().endswith((b">", RAW_CLOSE))
+    else:
+        body = node.span.end if node.body is None else node.body.start
+        written = node.tag in MODEL_SAID or _WRITTEN.match(source, body) is not None
+    if written:
         yield node

@@ -16,6 +16,7 @@ from whence.chatmd.scan import (
     SPACE,
     TAG_END,
     TAG_REST,
+    BadTag,
     at_line_start,
     bad_tag,
     raw_opener,
@@ -146,22 +147,43 @@ class Walker:
             self.findings.add("unclosed-raw", opener, at)
         return close
 
-    def open(self, mark: re.Match[bytes], *, inside: bool) -> Opened | None:
-        """The opening tag of a mark; None where it is text after all, which only happens inside."""
+    def open(self, mark: re.Match[bytes]) -> Opened:
+        """The opening tag of a mark; where it is broken, as much of it as can be saved."""
+        return self._whole(mark) or self._saved(mark, self._bad(mark))
+
+    def open_inside(self, mark: re.Match[bytes]) -> Opened | None:
+        """The opening tag of a mark inside an element; None where it is text after all."""
+        if opened := self._whole(mark):
+            return opened
+        bad = self._bad(mark)
+        if bad.code == "malformed-tag":
+            return self._saved(mark, bad)
+        if bad.meant:
+            self._report_bad(mark, bad)
+        self._text_end = self._second_look(mark.end(), bad.failed)
+        return None
+
+    def _whole(self, mark: re.Match[bytes]) -> Opened | None:
         start, name_end = mark.span()
-        tag = mark.group(2).decode()
-        if found := TAG_REST.match(self.source, name_end, self.limit):
-            end, alone = found.end(), found.group(1) == b"/"
-            return self._void_end(Opened(tag, start, name_end, end, end, alone))
-        bad = bad_tag(self.source, start, name_end, self.limit)
-        if not inside or bad.meant:
-            self.findings.add(bad.code, bad.at, bad.failed, tag=tag, **bad.words)
-        if inside and bad.code != "malformed-tag":
-            self._text_end = self._second_look(name_end, bad.failed)
+        found = TAG_REST.match(self.source, name_end, self.limit)
+        if found is None:
             return None
+        end, alone = found.end(), found.group(1) == b"/"
+        return self._void_end(Opened(mark.group(2).decode(), start, name_end, end, end, alone))
+
+    def _bad(self, mark: re.Match[bytes]) -> BadTag:
+        return bad_tag(self.source, mark.start(), mark.end(), self.limit)
+
+    def _saved(self, mark: re.Match[bytes], bad: BadTag) -> Opened:
+        self._report_bad(mark, bad)
+        tag = mark.group(2).decode()
         end = self._second_look(bad.resume, max(bad.resume, bad.failed))
         alone = ELEMENTS[tag].void or self.source.startswith(b"/>", end - 2)
-        return Opened(tag, start, name_end, bad.tag_end, end, alone)
+        return Opened(tag, mark.start(), mark.end(), bad.tag_end, end, alone)
+
+    def _report_bad(self, mark: re.Match[bytes], bad: BadTag) -> None:
+        tag = mark.group(2).decode()
+        self.findings.add(bad.code, bad.at, bad.failed, tag=tag, **bad.words)
 
     def _second_look(self, start: int, end: int) -> int:
         """Where to go on after a broken tag: close to its start, as long as that is affordable."""
@@ -176,7 +198,8 @@ class Walker:
         mark = MARK.match(self.source, space.end() if space else opened.end, self.limit)
         if mark and mark.group(1) and mark.group(2).decode() == opened.tag:
             tail = TAG_END.match(self.source, mark.end(), self.limit)
-            return opened._replace(end=tail.end(), alone=True) if tail else opened
+            if tail:
+                return opened._replace(end=tail.end(), alone=True)
         if opened.tag not in UNCLOSED_IS_FINE:
             self.findings.add("unclosed-void", opened.start, opened.end, tag=opened.tag)
         return opened._replace(alone=True)
@@ -236,6 +259,10 @@ class Walker:
         # Only one kind of element nests in itself: the ends of the stack stand for all of it.
         if tail is None or tag not in (stack[0].opened.tag, stack[-1].opened.tag):
             return mark.end()
+        # The extent of what is built is known: nothing ends it earlier.
+        root = len(stack) == 1 or tag != stack[-1].opened.tag
+        if self._build and root and tail.end() < self.limit:
+            return mark.end()
         while stack[-1].opened.tag != tag:
             self._report_unclosed(stack[-1].opened, mark.start(), f" before </{tag}>")
             self._finish(stack, mark.start(), mark.start())
@@ -249,7 +276,7 @@ class Walker:
         """An opening tag: an element that may stand here, or text."""
         if mark.group(2).decode() not in ELEMENTS[stack[-1].opened.tag].children:
             return self._not_here(stack, mark)
-        opened = self.open(mark, inside=True)
+        opened = self.open_inside(mark)
         if opened is None:
             return self._text_end
         if opened.alone:
@@ -268,7 +295,7 @@ class Walker:
     def _not_here(self, stack: list[Frame], mark: re.Match[bytes]) -> int:
         """A tag that is text here; at the start of a line it may show that a closing tag lacks."""
         tag = mark.group(2).decode()
-        if tag in _STRUCTURE and at_line_start(self.source, mark.start()):
+        if not self._build and tag in _STRUCTURE and at_line_start(self.source, mark.start()):
             self._nested = self._nested or mark
             if tag == stack[0].opened.tag:
                 return self._unclosed(stack, mark.start())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_workspace
@@ -67,7 +66,7 @@ async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
         # A journal that was named is left open for the next call; one of our own ends here.
         session.close(None if options.session else "done")
     except Unavailable as error:
-        outcome = replace(outcome, warnings=(*outcome.warnings, error.message))
+        outcome = outcome._replace(warnings=(*outcome.warnings, error.message))
     return outcome
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,8 +19,7 @@ from whence.shapes.process import ProcessRunner
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """What came of running a handler."""
 
     value: Any = None

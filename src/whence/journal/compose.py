@@ -30,7 +30,12 @@ def _text(event: Event) -> bytes:
         )
     block = emit(event.fields, event.comments, kind=event.type)
     narrative = f"{paragraphs(event.narrative)}\n\n" if event.narrative else ""
-    return f" — {one_line(event.title)}\n\n{narrative}```yaml\n{block}".encode()
+    return f"{_heading(event.title)}{narrative}```yaml\n{block}".encode()
+
+
+@lru_cache(maxsize=256)
+def _heading(title: str) -> str:
+    return f" — {one_line(title)}\n\n"
 
 
 def sealed(top: str, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:

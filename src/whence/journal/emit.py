@@ -34,6 +34,9 @@ _RAW = (
 )
 _ESCAPED = re.compile(f'["\\\\]|`{{3,}}|[^{_RAW}]')
 _NOT_LITERAL = re.compile(f"```|[^\t\n{_RAW}]").search
+_SCALARS: dict[str, str] = {}
+"""Names of tools, paths and words of the protocol come again and again."""
+_REMEMBERED = 4096
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -54,6 +57,18 @@ def emit(
 
 def scalar(text: str) -> str:
     """A string on one line: plain where that is safe, else double-quoted."""
+    known = _SCALARS.get(text)
+    if known is not None:
+        return known
+    written = _scalar(text)
+    if len(text) <= 64:
+        if len(_SCALARS) >= _REMEMBERED:
+            _SCALARS.clear()
+        _SCALARS[text] = written
+    return written
+
+
+def _scalar(text: str) -> str:
     if " " not in text and _PLAIN(text) and (len(text) > 5 or text.lower() not in _WORDS):
         return text
     if text.isprintable() and '"' not in text and "\\" not in text and "```" not in text:
@@ -121,17 +136,9 @@ def _atom(value: object) -> str | None:
     return None
 
 
-_NAMES: dict[str, str] = {}
-"""Keys as they are written: the same few come again and again."""
-
-
 def _name(key: str, pad: str) -> str:
     text = scalar(key)
-    if len(text) > _KEY_WIDTH:
-        return f"? {text}\n{pad}"
-    if len(key) <= 64 and len(_NAMES) < 2048:
-        _NAMES[key] = text
-    return text
+    return text if len(text) <= _KEY_WIDTH else f"? {text}\n{pad}"
 
 
 def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Notes | None) -> None:
@@ -141,7 +148,7 @@ def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Note
         if notes and key in notes:
             texts, below = notes[key]
             out.extend(f"{pad}{line}\n" for line in comment_lines(texts))
-        name = _NAMES.get(key) or _name(key, pad)
+        name = _SCALARS.get(key) or _name(key, pad)
         kind = type(value)
         if kind is str and ("\n" not in value or (indent == 0 and key in _ONE_LINE)):
             out.append(f"{pad}{name}: {scalar(value)}\n")

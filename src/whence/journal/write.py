@@ -120,7 +120,7 @@ class Journal:
             if call_id is None:
                 call_id = self._place.standing.next_call_id()
                 event = _with_id(event, call_id)
-            self._write((event,))
+            self._write((event,), remember=False)  # its outcome, which follows, moves the head
         return str(call_id)
 
     async def commit(self) -> None:
@@ -220,7 +220,7 @@ class Journal:
     def _ends_part(self) -> bool:
         return self._place.standing.last_type == "rotated" and self._place.size > 0
 
-    def _write(self, events: Sequence[Event]) -> None:
+    def _write(self, events: Sequence[Event], *, remember: bool = True) -> None:
         if not events:
             return
         place = self._place
@@ -230,10 +230,13 @@ class Journal:
         if self._place.size == 0 and self._place.part > 1:
             events = (continued(self._place.part, self._place.standing), *events)
         self._put(events)
+        if remember:
+            self._remember()
 
     def _rotate(self) -> None:
         if not self._ends_part:
             self._put([rotated(self._place.part)])
+            self._remember()
         with suppress(OSError):  # an index can be derived again at any time
             write_index(self._store.directory, self._place.part)
         self._turn_page()
@@ -262,7 +265,6 @@ class Journal:
         for event in events:
             fields = event.fields
             standing.count(event.type, str(fields.get("call_id", "")), str(fields.get("tool", "")))
-        self._remember()
 
     def _remember(self) -> None:
         try:

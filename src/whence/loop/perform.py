@@ -220,5 +220,5 @@ def _recorded(outcome: Outcome, room: Room, *happened: Event) -> Outcome:
         room.journal.append(*happened)
     except Unavailable as error:
         warning = f"the outcome could not be recorded: {error.message}"
-        return replace(outcome, warnings=(*outcome.warnings, warning))
+        return outcome._replace(warnings=(*outcome.warnings, warning))
     return outcome

@@ -113,6 +113,8 @@ class _Writer:
             self._flush_answer()
         if not fields and self.dialect.reasoning_field:
             fields = {self.dialect.reasoning_field: item.text}
+            reason = f"{self.dialect.name} is shown only its words"
+            self.ledger.add(index, [Note("reasoning", "changed", reason)])
         thought = fields.pop("thinking", None)
         if thought is not None:
             self._answer.thoughts.append(thought)

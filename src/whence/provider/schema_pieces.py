@@ -76,7 +76,9 @@ def merged(schema: Mapping[str, Any], root: JSONObject, depth: int = 0) -> dict[
         inner = followed(part, root)
         if "allOf" in inner and depth < _MAX_STEPS:
             inner = merged(inner, root, depth + 1)
-        properties = {**(inner.get("properties") or {}), **(out.get("properties") or {})}
+        known = out.get("properties") or {}
+        more = inner.get("properties") or {}
+        properties = {**known, **{name: more[name] for name in more if name not in known}}
         required = [*schema_list(out.get("required")), *schema_list(inner.get("required"))]
         out = {**inner, **out}
         if properties:

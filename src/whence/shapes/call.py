@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from whence.errors import WhenceError
 from whence.shapes.json import JSONObject, JSONValue
@@ -78,8 +78,7 @@ class Reply:
     """Counted against the session's quota."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A result or a fault, with everything that a host shows."""
 
     call_id: str

@@ -99,12 +99,12 @@ class Rules:
                 continue
         return cls([rule for rule in rules if rule is not None])
 
-    def excludes(self, path: str, *, directory: bool) -> bool | None:
+    def excludes(self, path: str, *, is_directory: bool) -> bool | None:
         """Whether a path is excluded (True) or taken back (False); None where no rule matches.
 
         The directories above the path are not looked at: who walks does not enter excluded ones.
         """
-        matcher = self._for_directories if directory else self._for_files
+        matcher = self._for_directories if is_directory else self._for_files
         return matcher.decide(path)
 
 

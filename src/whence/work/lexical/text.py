@@ -12,6 +12,7 @@ from whence.work.lexical.hits import AROUND, SNIFFED
 _BLOCK = 8 << 20
 _LONGEST_LINE = 64 << 20
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_BOMS = (*_UTF16, codecs.BOM_UTF8)
 
 
 class Piece(NamedTuple):
@@ -36,15 +37,22 @@ class Text:
 
     def pieces(self) -> Iterator[Piece]:
         """Every line between `start` and `stop` of exactly one piece, with its context."""
+        head = self._read(SNIFFED)
+        if len(head) == SNIFFED or head.startswith(_BOMS):
+            yield from self._whole_lines(head)
+        elif b"\0" in head:
+            self.is_binary = True
+        elif head:  # the many small files are not worth more ado
+            data = _with_newlines(head, is_last=True)
+            yield Piece(data, 0, len(data), 1)
+
+    def _whole_lines(self, head: bytes) -> Iterator[Piece]:
         data, start, number = b"", 0, 1
-        for chunk, is_last in self._chunks():
-            data = _with_newlines(data + chunk, is_last)
+        for chunk, is_last in self._chunks(head):
+            data = _with_newlines(data + chunk, is_last=is_last)
             stop = len(data) if is_last else _up(data, data.rfind(b"\n") + 1)
             if stop > start:
                 yield Piece(data, start, stop, number)
-            if is_last:
-                return
-            if stop > start:
                 kept = _up(data, stop)
                 number += data.count(b"\n", 0, kept)
                 data, start = data[kept:], stop - kept
@@ -52,11 +60,10 @@ class Text:
                 self.is_cut = True
                 return
 
-    def _chunks(self) -> Iterator[tuple[bytes, bool]]:
-        """The file block by block, each with whether it is the last."""
-        head = self._read(SNIFFED)
-        is_last = len(head) < SNIFFED
+    def _chunks(self, head: bytes) -> Iterator[tuple[bytes, bool]]:
+        """The file in UTF-8, block by block, each with whether it is the last."""
         decode = _decoder(head)
+        is_last = len(head) < SNIFFED
         head = decode(head, is_last)
         if b"\0" in head:
             self.is_binary = True
@@ -72,15 +79,11 @@ class Text:
             yield block, is_last
 
     def _read(self, size: int) -> bytes:
-        read = os.read(self._fd, size)
-        if len(read) == size or not read:
-            return read
-        parts = [read]
-        size -= len(read)
-        while size and (read := os.read(self._fd, size)):
-            parts.append(read)
-            size -= len(read)
-        return b"".join(parts)
+        """So many bytes, or fewer where the file ends; one short read is no proof of that."""
+        data = os.read(self._fd, size)
+        while 0 < len(data) < size and (more := os.read(self._fd, size - len(data))):
+            data += more
+        return data
 
 
 def _decoder(head: bytes) -> Callable[[bytes, bool], bytes]:
@@ -91,7 +94,7 @@ def _decoder(head: bytes) -> Callable[[bytes, bool], bytes]:
     return lambda block, is_last: decoder.decode(block, is_last).encode()
 
 
-def _with_newlines(data: bytes, is_last: bool) -> bytes:
+def _with_newlines(data: bytes, *, is_last: bool) -> bytes:
     """The data with newlines only; one of them for a carriage return that ends the file."""
     if b"\r" not in data:
         return data

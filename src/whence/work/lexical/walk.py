@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 
 from whence.work.lexical.globs import Rules, parse_rule
 from whence.work.lexical.hits import Query, bad_glob, unreadable
@@ -43,13 +44,13 @@ class Walk:
             return
         stack = [self._entries(top, _levels_above(top))]
         while stack:
-            entry, level = next(stack[-1], (None, None))
-            if entry is None:
-                stack.pop()
-            elif entry.is_dir(follow_symlinks=False):
-                stack.append(self._entries(entry.path, level))
-            else:
+            for entry, is_directory, level in stack[-1]:
+                if is_directory:
+                    stack.append(self._entries(entry.path, level))
+                    break
                 yield entry.path
+            else:
+                stack.pop()
 
     def note_unreadable(self, path: bytes, error: OSError) -> None:
         """Warn of a file or directory that cannot be read; one that is gone is no news."""
@@ -58,38 +59,41 @@ class Walk:
 
     def _entries(
         self, directory: bytes, above: _Level | None
-    ) -> Iterator[tuple[os.DirEntry[bytes], _Level | None]]:
+    ) -> Iterator[tuple[os.DirEntry[bytes], bool, _Level | None]]:
+        """What is wanted of a directory, each with whether it is one and who has a say in it."""
         try:
             with os.scandir(directory) as scan:
-                entries = sorted(scan, key=lambda entry: entry.name)
+                entries = sorted(scan, key=attrgetter("name"))
         except OSError as error:
             self.note_unreadable(directory, error)
             return
         level = _level(directory, {entry.name for entry in entries}, above)
         for entry in entries:
-            if self._is_wanted(entry, level):
-                yield entry, level
+            is_directory = entry.is_dir(follow_symlinks=False)
+            if not (is_directory or entry.is_file(follow_symlinks=False)):
+                continue
+            if self._is_wanted(entry, is_directory, level):
+                yield entry, is_directory, level
 
-    def _is_wanted(self, entry: os.DirEntry[bytes], level: _Level | None) -> bool:
-        directory = entry.is_dir(follow_symlinks=False)
-        if entry.name == b".git" or not (directory or entry.is_file(follow_symlinks=False)):
-            return False
-        if directory and entry.name == b"sessions" and entry.path[self._skip :] == _SESSIONS:
+    def _is_wanted(
+        self, entry: os.DirEntry[bytes], is_directory: bool, level: _Level | None
+    ) -> bool:
+        name = entry.name
+        if name == b".git" or (name == b"sessions" and entry.path[self._skip :] == _SESSIONS):
             return False
         if self._glob is None and level is None:
             return True
-        path = entry.path.decode("utf-8", "replace")
-        selected = self._selects(entry.path, directory)
-        return not _is_excluded(path, directory, level) if selected is None else selected
+        selected = self._selects(entry.path, is_directory)
+        return not _is_excluded(entry.path, is_directory, level) if selected is None else selected
 
-    def _selects(self, path: bytes, directory: bool) -> bool | None:
+    def _selects(self, path: bytes, is_directory: bool) -> bool | None:
         """Whether the glob takes a path in or leaves it out, whatever `.gitignore` says."""
         if self._glob is None:
             return None
         relative = path[self._skip :].decode("utf-8", "replace")
-        if self._glob.excludes(relative, directory=directory) is not None:
+        if self._glob.excludes(relative, is_directory=is_directory) is not None:
             return self._glob_selects
-        return False if self._glob_selects and not directory else None
+        return False if self._glob_selects and not is_directory else None
 
 
 def _compiled(query: Query) -> tuple[Rules | None, bool]:
@@ -118,8 +122,7 @@ def _level(directory: bytes, names: set[bytes], above: _Level | None) -> _Level 
     is_repository = b".git" in names
     if rules is None and not is_repository:
         return above
-    offset = len(os.path.join(directory, b"").decode("utf-8", "replace"))
-    return _Level(offset, rules, is_repository, above)
+    return _Level(len(os.path.join(directory, b"")), rules, is_repository, above)
 
 
 def _gitignore(path: bytes) -> Rules | None:
@@ -132,10 +135,11 @@ def _gitignore(path: bytes) -> Rules | None:
     return Rules.of(text.split("\n"))
 
 
-def _is_excluded(path: str, directory: bool, level: _Level | None) -> bool:
+def _is_excluded(path: bytes, is_directory: bool, level: _Level | None) -> bool:
     while level is not None:
         if level.rules is not None:
-            verdict = level.rules.excludes(path[level.offset :], directory=directory)
+            relative = path[level.offset :].decode("utf-8", "replace")
+            verdict = level.rules.excludes(relative, is_directory=is_directory)
             if verdict is not None:
                 return verdict
         level = None if level.is_repository else level.above

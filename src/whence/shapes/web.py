@@ -1,0 +1,95 @@
+"""What fetching a web page looks like to those who may not open a socket themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """Which servers may be asked; the default is any host with a public address."""
+
+    hosts: tuple[str, ...] = ("*",)
+    """`example.org`, `*.example.org` (not itself), `*`; with `:port` only that port."""
+    networks: tuple[str, ...] = ()
+    """Addresses that are not public and may be reached all the same, such as `127.0.0.0/8`."""
+    proxy: bool = False
+    """Whether the environment's proxy is asked; it connects to what it finds under a name."""
+
+    def permits(self, host: str, port: int) -> bool:
+        """Whether the host may be asked by its name; its address is another question."""
+        name = host.lower().rstrip(".")
+        return any(_matches(pattern.lower(), name, port) for pattern in self.hosts)
+
+
+def _matches(pattern: str, host: str, port: int) -> bool:
+    name, colon, number = pattern.rpartition(":")
+    if not colon or not number.isdecimal():
+        name = pattern
+    elif int(number) != port:
+        return False
+    name = name.strip("[]")
+    if name in ("*", host):
+        return True
+    return name.startswith("*.") and host.endswith(name[1:]) and len(host) >= len(name)
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """How much one fetch may cost."""
+
+    wire_bytes: int = 30_000_000
+    """As they arrive."""
+    body_bytes: int = 30_000_000
+    """After decompression."""
+    seconds: float = 30.0
+    """For all of it, redirects included."""
+    silence_s: float = 10.0
+    """How long the server may say nothing."""
+    redirects: int = 10
+
+
+PUBLIC = HostPolicy()
+"""Any host with a public address."""
+FETCH_LIMITS = FetchLimits()
+"""The limits where nobody set any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer with a 2xx status, decompressed."""
+
+    url: str
+    """Where it came from in the end."""
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case."""
+    content_type: str
+    """`text/html`, in lower case and without parameters; empty if the server did not say."""
+    charset: str | None
+    """As the header names it."""
+    body: bytes
+    redirects: tuple[str, ...] = ()
+    """The addresses that led here, first to last."""
+
+
+class HttpGetter(Protocol):
+    """Fetches pages; a sandbox says from where."""
+
+    async def get(
+        self, url: str, *, allow: HostPolicy = PUBLIC, limits: FetchLimits = FETCH_LIMITS
+    ) -> Fetched:
+        """The answer of the server, redirects followed.
+
+        Raises:
+            InvalidArgs: It is no URL of a page.
+            NotFound: There is no such page.
+            PermissionDenied: The policy or the server forbids it.
+            QuotaExceeded: It is larger than the limits allow.
+            TimedOut: It took too long.
+            Unavailable: The server cannot be reached or does not work.
+            ExecutionFailed: The answer makes no sense.
+        """
+        ...
