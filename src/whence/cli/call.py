@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
+    import msgspec
+
     from whence.cli.approve import terminal_approver
     from whence.cli.options import policy_of, tools_of, workspace_of
     from whence.declare.toolbox import Toolbox
@@ -66,7 +68,7 @@ async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
         # A journal that was named is left open for the next call; one of our own ends here.
         session.close(None if options.session else "done")
     except Unavailable as error:
-        outcome = outcome._replace(warnings=(*outcome.warnings, error.message))
+        outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, error.message))
     return outcome
 
 

@@ -15,7 +15,8 @@ from whence.execute.inflate import ACCEPTED, inflate, too_large
 from whence.shapes.web import FetchLimits
 
 _HEADERS = {
-    "user-agent": "whence (+https://pypi.org/project/whence)",
+    "user-agent": "whence",
+    "connection": "close",
     "accept": "text/html,application/xhtml+xml,text/markdown,text/plain,application/json,"
     "application/pdf;q=0.9,*/*;q=0.5",
     "accept-encoding": ACCEPTED,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -19,7 +19,7 @@ from whence.shapes.process import ProcessRunner
 _encode = msgspec.json.Encoder().encode
 
 
-class Ended(NamedTuple):
+class Ended(msgspec.Struct, frozen=True, gc=False):
     """What came of running a handler."""
 
     value: Any = None

@@ -7,8 +7,8 @@ is `Admitted`, which only this module can make, and which is all that the execut
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -27,7 +27,7 @@ _encode = msgspec.json.Encoder().encode
 _MAX_ARGUMENT_BYTES = 64_000_000
 
 
-class Request(NamedTuple):
+class Request(msgspec.Struct, frozen=True, gc=False):
     """A call taken apart, as the journal records it, whatever becomes of it."""
 
     tool: str
@@ -41,7 +41,7 @@ class Request(NamedTuple):
     unparsed: str | None = None
 
 
-class Refused(NamedTuple):
+class Refused(msgspec.Struct, frozen=True, gc=False):
     """A call that goes no further."""
 
     request: Request
@@ -49,7 +49,7 @@ class Refused(NamedTuple):
     violation: str | None = None
 
 
-class Asking(NamedTuple):
+class Asking(msgspec.Struct, frozen=True, gc=False):
     """A call that a person must decide about."""
 
     request: Request
@@ -62,8 +62,7 @@ class Asking(NamedTuple):
     ruling: Ruling
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(msgspec.Struct, frozen=True, gc=False):
     """A call that may run."""
 
     request: Request
@@ -74,7 +73,7 @@ class Admitted:
     fingerprint: bytes
     timeout_ms: int
     warnings: tuple[str, ...]
-    seal: object = field(repr=False)
+    seal: object
 
     def __post_init__(self) -> None:
         if self.seal is not _SEAL:
@@ -84,8 +83,7 @@ class Admitted:
 Admission: TypeAlias = Admitted | Asking | Refused
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(msgspec.Struct, gc=False):
     """A call on its way through the checks, each of which adds what it found out."""
 
     call: Call
@@ -94,11 +92,11 @@ class Draft:
     usage: Usage
     locate: Locate
     mounted: Mounted | None = None
-    arguments: dict[str, Any] = field(default_factory=dict)
+    arguments: dict[str, Any] = {}
     why: str = ""
     comments: tuple[Comment, ...] = ()
     warnings: tuple[str, ...] = ()
-    touched: list[tuple[Effect, Place]] = field(default_factory=list)
+    touched: list[tuple[Effect, Place]] = []
     fingerprint: bytes = b""
     ruling: Ruling | None = None
 

@@ -28,7 +28,8 @@ SENSITIVE = (
     ".npmrc", ".pypirc", ".ssh/", ".aws/", ".gnupg/", "*credentials*",
 )  # fmt: skip
 """Files that usually hold secrets: touching them asks."""
-_is_special = constant_matcher(PROTECTED, ".git/**", *SENSITIVE)
+_may_be_special = re.compile(r"(?:^|/)\.|\.(?:pem|key|p12|pfx)|id_|credentials").search
+"""Cheaper than all the patterns, and true wherever one of them matches."""
 _is_protected = constant_matcher(PROTECTED)
 _is_sensitive = constant_matcher(*SENSITIVE)
 _is_git = constant_matcher(".git/**")
@@ -95,7 +96,10 @@ def _is_ordinary(mounted: Mounted, touched: Touched) -> bool:
     tool = mounted.tool
     if tool.sandbox.filesystem != EVERYWHERE or not tool.effects <= _HARMLESS:
         return False
-    return all(place.inside and not _is_special(place.path) for _, place in touched)
+    for _, place in touched:  # noqa: SIM110 - a generator would cost as much as all the rest
+        if not place.inside or _may_be_special(place.path):
+            return False
+    return True
 
 
 def refusal(mounted: Mounted, ruling: Ruling) -> Fault:

@@ -8,7 +8,9 @@ is wanted ("because I need it") is weak.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from whence.shapes.call import Fault
 from whence.shapes.policy import WhyPolicy
@@ -43,7 +45,7 @@ _SUGGESTION = "Add `why`: one sentence that says what this call is meant to achi
 _REWRITE = "Say what you want to find out or bring about, not which tool you use."
 
 
-class Reason(NamedTuple):
+class Reason(msgspec.Struct, frozen=True, gc=False):
     """A reason, judged."""
 
     text: str
@@ -53,11 +55,11 @@ class Reason(NamedTuple):
 
 def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) -> Reason:
     """The reason with a single space between words, and what is wrong with it under the policy."""
-    text = " ".join(why.split()) if type(why) is str else ""
+    words = why.split() if type(why) is str else []
+    text = " ".join(words)
     if policy is WhyPolicy.OFF:
         return Reason(text)
-    words = _WORD.findall(text.lower())
-    absent = _absence(why, text, words)
+    absent = _absence(why, text)
     if absent:
         if policy is WhyPolicy.OPTIONAL and (why is None or why == ""):
             return Reason("")
@@ -65,7 +67,7 @@ def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) 
     if len(text) > _TOO_LONG:
         message = f"{tool}: why has {len(text)} characters, more than {_TOO_LONG}"
         return Reason(text, Fault("INVALID_ARGS", message, "Say it in one sentence."))
-    weakness = _weakness(words, tool, arguments)
+    weakness = None if _is_plain(words, tool, arguments) else _weakness(text, tool, arguments)
     if weakness is None:
         return Reason(text, None, _LONG_WARNING if len(text) > _LONG else None)
     if policy is WhyPolicy.STRICT:
@@ -73,35 +75,47 @@ def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) 
     return Reason(text, None, f"weak why: {weakness}: {text!r}")
 
 
-def _absence(why: object, text: str, words: list[str]) -> str | None:
-    if words:
-        short = len(text) <= _LONGEST_PLACEHOLDER
-        if short and text.strip(" .!?\"'()[]<>{}").lower() in _PLACEHOLDERS:
-            return f"why is a placeholder: {why!r}"
+def _absence(why: object, text: str) -> str | None:
+    if len(text) > _LONGEST_PLACEHOLDER and text[:1].isalpha():
         return None
     if why is None:
         return "why is missing"
     if not isinstance(why, str):
         return f"why must be a sentence, not {_shown(why)}"
-    return f"why has no word in it: {why!r}" if text else f"why is blank: {why!r}"
+    if not text:
+        return f"why is blank: {why!r}"
+    if _WORD.search(text) is None:
+        return f"why has no word in it: {why!r}"
+    if text.strip(" .!?\"'()[]<>{}").lower() in _PLACEHOLDERS:
+        return f"why is a placeholder: {why!r}"
+    return None
 
 
-def _weakness(words: list[str], tool: str, arguments: dict[str, Any]) -> str | None:
-    """The first word that says something ends the search; most reasons have one early."""
-    own, repeated = "", []
-    for word in words:
-        if word in _SAYS_NOTHING or _stem(word) in _GENERIC:
+def _is_plain(words: list[str], tool: str, arguments: dict[str, Any]) -> bool:
+    """Whether an ordinary word early in the reason says something; most reasons have one."""
+    own = ""
+    for written in words:
+        if not written.isalpha() or len(written) < 4:
+            continue
+        word = written.lower()
+        if word in _SAYS_NOTHING or word.endswith(_ENDINGS):
             continue
         own = own or _own_text(tool, arguments)
-        if word not in own and _stem(word) not in own:
-            return None
-        repeated.append(word)
+        if word not in own:
+            return True
+    return False
+
+
+def _weakness(text: str, tool: str, arguments: dict[str, Any]) -> str | None:
+    """What is weak about a reason, every word considered."""
+    words = _WORD.findall(text.lower())
     if all(word in _EMPTY for word in words):
         return "circular, it only says that the call is wanted"
-    if not repeated:
+    meant = [w for w in words if w not in _SAYS_NOTHING and _stem(w) not in _GENERIC]
+    if not meant:
         return "mechanical, it only names the tool"
-    own_words = frozenset(_WORD.findall(own))
-    if all(word in own_words or _stem(word) in own_words for word in repeated):
+    own = frozenset(_WORD.findall(_own_text(tool, arguments)))
+    if all(word in own or _stem(word) in own for word in meant):
         return "mechanical, it only repeats the tool and its arguments"
     return None
 
@@ -113,7 +127,7 @@ def _own_text(tool: str, arguments: dict[str, Any]) -> str:
             texts.append(value[:201])
         elif type(value) is list:
             texts.extend(item for item in value if type(item) is str)
-    return "\n".join(text for text in texts if len(text) <= 200).lower()
+    return "\n".join([text for text in texts if len(text) <= 200]).lower()
 
 
 def _stem(word: str) -> str:

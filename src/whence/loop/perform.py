@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import msgspec
 
@@ -157,7 +156,7 @@ async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> 
     return _recorded(outcome, room, events.tool_error(outcome, ended.fault))
 
 
-class Done(NamedTuple):
+class Done(msgspec.Struct, frozen=True, gc=False):
     """What is known of a call that gave a result, besides the result."""
 
     call_id: str
@@ -220,5 +219,5 @@ def _recorded(outcome: Outcome, room: Room, *happened: Event) -> Outcome:
         room.journal.append(*happened)
     except Unavailable as error:
         warning = f"the outcome could not be recorded: {error.message}"
-        return outcome._replace(warnings=(*outcome.warnings, warning))
+        return msgspec.structs.replace(outcome, warnings=(*outcome.warnings, warning))
     return outcome

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from whence.provider.xml_values import CDATA, CDATA_END
 
 PARAMETER = re.compile(r"<([A-Za-z_][A-Za-z0-9_.-]*)>")
+_QUOTED = re.compile(rf"{re.escape(CDATA)}.*?{re.escape(CDATA_END)}", re.DOTALL)
 _BLANK = re.compile(r"\s*")
 _MAX_STEPS = 20_000
 _MAX_ENDS = 64
@@ -100,8 +101,8 @@ class Reader:
         return name
 
     def is_balanced(self, ending: Ending) -> bool:
-        """Whether the tool's own tags within the call are pairs."""
-        inside = self.text[self.start : ending.end - len(self.closing)]
+        """Whether the tool's own tags within the call are pairs, those in quoted text aside."""
+        inside = _QUOTED.sub("", self.text[self.start : ending.end - len(self.closing)])
         return inside.count(f"<{self.tool}>") == inside.count(self.closing)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from whence.errors import WhenceError
 from whence.shapes.json import JSONObject, JSONValue
@@ -78,7 +80,7 @@ class Reply:
     """Counted against the session's quota."""
 
 
-class Outcome(NamedTuple):
+class Outcome(msgspec.Struct, frozen=True, gc=False):
     """A result or a fault, with everything that a host shows."""
 
     call_id: str

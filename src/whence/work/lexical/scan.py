@@ -6,8 +6,6 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import re2
@@ -21,7 +19,6 @@ from whence.work.lexical.hits import (
     bad_pattern,
     binary,
     found,
-    literally,
     partly_binary,
     readable,
     timed_out,
@@ -46,7 +43,7 @@ class _Scan:
         self._query = query
         self._abandoned = abandoned
         self._deadline = time.monotonic() + query.timeout_s
-        self._find = _finder(query)
+        self._search = _compiled(query).search
         self._walk = Walk(query)
         self._warnings = self._walk.warnings
         self._hits: list[Hit] = []
@@ -90,9 +87,10 @@ class _Scan:
         data, position, stop, number = piece
         counted = 0
         while position < stop and len(self._hits) <= self._query.cap:
-            at = self._find(data, position, stop)
-            if at < 0:
+            match = self._search(data, position, stop)
+            if match is None:
                 return
+            at = match.start()
             begin = max(data.rfind(b"\n", position, at) + 1, position)
             if begin >= stop:  # matched the nothing after the last newline
                 return
@@ -124,27 +122,16 @@ def _around(data: bytes, begin: int, end: int) -> tuple[str, ...]:
     return (*before, *after)
 
 
-def _finder(query: Query) -> Callable[[bytes, int, int], int]:
-    """What says where in some lines the first match begins; -1 where there is none."""
-    if literally(query.pattern) == query.pattern:
-        return partial(_find_literal, query.pattern.encode())
+def _compiled(query: Query) -> Any:
+    # Even for plain text this is faster than `bytes.find`.
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
     options.never_nl = True
     try:
-        return partial(_find_match, re2.compile(f"(?m){query.pattern}", options))
+        return re2.compile(f"(?m){query.pattern}", options)
     except re2.error as error:
         raise _refusal(query, error) from error
-
-
-def _find_literal(text: bytes, data: bytes, start: int, stop: int) -> int:
-    return data.find(text, start, stop)
-
-
-def _find_match(pattern: Any, data: bytes, start: int, stop: int) -> int:
-    match = pattern.search(data, start, stop)
-    return -1 if match is None else int(match.start())
 
 
 def _refusal(query: Query, error: Exception) -> Exception:

@@ -38,45 +38,40 @@ class Text:
     def pieces(self) -> Iterator[Piece]:
         """Every line between `start` and `stop` of exactly one piece, with its context."""
         head = self._read(SNIFFED)
-        if len(head) == SNIFFED or head.startswith(_BOMS):
-            yield from self._whole_lines(head)
-        elif b"\0" in head:
+        if not head.startswith(_UTF16) and b"\0" in head:
             self.is_binary = True
+        elif len(head) == SNIFFED or head.startswith(_BOMS):
+            mark = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+            os.lseek(self._fd, mark, os.SEEK_SET)
+            yield from self._large_pieces(_decoder(head))
         elif head:  # the many small files are not worth more ado
             data = _with_newlines(head, is_last=True)
             yield Piece(data, 0, len(data), 1)
 
-    def _whole_lines(self, head: bytes) -> Iterator[Piece]:
-        data, start, number = b"", 0, 1
-        for chunk, is_last in self._chunks(head):
-            data = _with_newlines(data + chunk, is_last=is_last)
+    def _large_pieces(self, decode: Callable[[bytes, bool], bytes]) -> Iterator[Piece]:
+        data, start, number, is_last = b"", 0, 1, False
+        while not is_last:
+            block, is_last = self._block(decode)
+            data = _with_newlines(data + block, is_last=is_last)
             stop = len(data) if is_last else _up(data, data.rfind(b"\n") + 1)
             if stop > start:
                 yield Piece(data, start, stop, number)
-                kept = _up(data, stop)
-                number += data.count(b"\n", 0, kept)
-                data, start = data[kept:], stop - kept
             elif len(data) > _LONGEST_LINE:
-                self.is_cut = True
-                return
-
-    def _chunks(self, head: bytes) -> Iterator[tuple[bytes, bool]]:
-        """The file in UTF-8, block by block, each with whether it is the last."""
-        decode = _decoder(head)
-        is_last = len(head) < SNIFFED
-        head = decode(head, is_last)
-        if b"\0" in head:
-            self.is_binary = True
-            return
-        yield head, is_last
-        while not is_last:
-            block = self._read(_BLOCK)
-            is_last = len(block) < _BLOCK
-            block = decode(block, is_last)
-            if (nul := block.find(b"\0")) >= 0:
                 self.is_cut = is_last = True
-                block = block[: block.rfind(b"\n", 0, nul) + 1]
-            yield block, is_last
+            if not is_last:
+                kept = _up(data, max(start, stop))
+                number += data.count(b"\n", 0, kept)
+                data, start = data[kept:], max(start, stop) - kept
+
+    def _block(self, decode: Callable[[bytes, bool], bytes]) -> tuple[bytes, bool]:
+        """The next part of the file in UTF-8, and whether it is the last."""
+        block = self._read(_BLOCK)
+        is_last = len(block) < _BLOCK
+        block = decode(block, is_last)
+        if (nul := block.find(b"\0")) < 0:
+            return block, is_last
+        self.is_cut = True
+        return block[: block.rfind(b"\n", 0, nul) + 1], True
 
     def _read(self, size: int) -> bytes:
         """So many bytes, or fewer where the file ends; one short read is no proof of that."""
@@ -89,7 +84,7 @@ class Text:
 def _decoder(head: bytes) -> Callable[[bytes, bool], bytes]:
     """What makes UTF-8 of the blocks of a file that begins like this."""
     if not head.startswith(_UTF16):
-        return lambda block, _: block.removeprefix(codecs.BOM_UTF8) if block is head else block
+        return lambda block, _: block
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
     return lambda block, is_last: decoder.decode(block, is_last).encode()
 

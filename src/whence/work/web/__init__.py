@@ -1,0 +1,1 @@
+"""Web pages as text that a model can read."""
