@@ -59,7 +59,10 @@ def _format(path: str, options: argparse.Namespace) -> bool:
 
 
 def _show_diff(path: str, before: bytes, after: bytes) -> None:
-    from whence.chatmd.scan import to_text
-    from whence.work.edits import unified
+    from difflib import unified_diff
 
-    sys.stdout.write(unified.make(to_text(before), to_text(after), path))
+    from whence.chatmd.scan import to_text
+
+    old, new = (to_text(text).splitlines(keepends=True) for text in (before, after))
+    for line in unified_diff(old, new, path, path):
+        sys.stdout.write(line if line.endswith("\n") else f"{line}\n")
