@@ -153,3 +153,34 @@ def test_a_journal_works_in_one_event_loop_after_another(tmp_path: Path) -> None
     journal.close("done")
 
     assert journal.syncs == 3
+
+
+async def test_a_quick_disk_is_asked_without_a_thread_and_still_once_for_all() -> None:
+    group = GroupSync(lambda: None)
+
+    async def committer() -> None:
+        group.written()
+        await group.wait()
+
+    await committer()  # the first one finds out how quick the disk is
+    await asyncio.gather(*(committer() for _ in range(20)))
+
+    assert group.syncs == 2
+    group.finish()
+
+
+async def test_a_quick_disk_that_fails_is_not_trusted_again() -> None:
+    fails = False
+
+    def sync() -> None:
+        if fails:
+            raise OSError(errno.EIO, "broken")
+
+    group = GroupSync(sync)
+    group.written()
+    await group.wait()
+    fails = True
+    for _ in range(2):
+        group.written()
+        with pytest.raises(OSError, match="broken"):
+            await group.wait()

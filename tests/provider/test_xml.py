@@ -437,10 +437,16 @@ def bare(item: Item) -> Any:
     return item
 
 
-@settings(deadline=None, max_examples=60)
-@given(
-    st.lists(prose | calls.map(lambda call: render_call(call, TOOLS)), max_size=5).map("\n".join)
-)
+soup = st.lists(
+    st.sampled_from([*tags, "<ping/>", "<ping>", "</ping>", "<read_file>", "</read_file>", "x"])
+    | st.sampled_from(["`", "```", "\n", " ", "<![CDATA[", "]]>", "<", "</", ">"]),
+    max_size=20,
+).map("".join)
+said = st.lists(prose | calls.map(lambda call: render_call(call, TOOLS)), max_size=5).map("\n".join)
+
+
+@settings(deadline=None, max_examples=150)
+@given(said | soup)
 def test_reading_does_not_depend_on_how_the_text_is_cut(text: str) -> None:
     whole = read_text(text, TOOLS)
     reader = XmlCallReader(TOOLS)

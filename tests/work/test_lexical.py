@@ -4,8 +4,10 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -311,16 +313,35 @@ async def test_a_file_that_turns_binary_is_searched_up_to_there(workspace: Works
     assert found.warnings == ("a: searched only up to its first NUL byte",)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-async def test_what_cannot_be_read_is_named(workspace: Workspace) -> None:
-    workspace.put("a.txt", "needle\n")
-    workspace.put("locked.txt", "needle\n")
-    (workspace.root / "locked.txt").chmod(0)
+@pytest.fixture
+def readable_by_all() -> Iterator[Path]:
+    """A directory that somebody without privileges can enter."""
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        yield Path(made).resolve()
 
-    found = await workspace.search("needle")
+
+async def test_what_cannot_be_read_is_named(readable_by_all: Path, engine: str) -> None:
+    workspace = Workspace(readable_by_all, engine)
+    for name in ("a.txt", "locked.txt", "locked/b.txt"):
+        workspace.put(name, "needle\n")
+    assert len(await workspace.places("needle")) == 3
+    (workspace.root / "locked.txt").chmod(0)
+    (workspace.root / "locked").chmod(0)
+
+    owner = os.geteuid()
+    os.seteuid(65534 if owner == 0 else owner)  # to root, nothing is locked
+    try:
+        found = await workspace.search("needle")
+    finally:
+        os.seteuid(owner)
+        (workspace.root / "locked").chmod(0o700)
 
     assert [hit.path for hit in found.hits] == ["a.txt"]
-    assert found.warnings == ("locked.txt: not searched, Permission denied",)
+    assert sorted(found.warnings) == [
+        "locked.txt: not searched, Permission denied",
+        "locked: not searched, Permission denied",
+    ]
 
 
 async def test_lines_end_with_crlf_as_well(workspace: Workspace) -> None:
@@ -478,24 +499,23 @@ async def test_a_search_can_be_cancelled(workspace: Workspace) -> None:
         await task
 
 
-@pytest.fixture
-def deep(workspace: Workspace) -> Iterator[Workspace]:
-    """A workspace with more levels than Python may call functions in one another."""
-    here = os.open(workspace.root, os.O_RDONLY)
-    for _ in range(1200):
-        os.mkdir("d", dir_fd=here)
-        below = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-    os.close(here)
-    yield workspace
-    subprocess.run(["rm", "-rf", workspace.root / "d"], check=True)
+@contextmanager
+def shallow_stack() -> Iterator[None]:
+    """Lets functions call one another less deeply than directories may contain one another."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(400)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
 
 
-async def test_a_deep_tree_is_walked(deep: Workspace) -> None:
-    deep.put("d/d/a", "needle\n")
+async def test_a_deep_tree_is_walked(workspace: Workspace) -> None:
+    workspace.put("d/" * 500 + "a", "needle\n")
 
-    assert await deep.places("needle") == ["d/d/a:1"]
+    with shallow_stack():
+        assert await workspace.places("needle") == ["d/" * 500 + "a:1"]
+        assert await workspace.places("needle", "d/" * 499) == ["d/" * 500 + "a:1"]
 
 
 async def test_a_ripgrep_that_breaks_down_is_said_so(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from whence.execute.process import Processes
 from whence.work import lexical
-from whence.work.lexical import Found
+from whence.work.lexical import Found, text
 
 RG = shutil.which("rg")
 pytestmark = pytest.mark.skipif(RG is None, reason="ripgrep is not installed")
@@ -140,3 +140,19 @@ def test_both_engines_find_the_same_lines(
         put(root / f"{number}.txt", data)
 
     assert_same(root, query, root / "0.txt" if alone else root)
+
+
+@checked
+@given(data=contents(), query=st.sampled_from(QUERIES), block=st.integers(1, 60))
+def test_a_file_in_many_blocks_gives_the_same_lines(
+    tmp_path: Path, data: bytes, query: str, block: int
+) -> None:
+    put(tmp_path / "texts/0.txt", data.replace(b"\x7f\0", b""))
+
+    at_once = found_by(None, tmp_path, query, tmp_path / "texts/0.txt", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "_BLOCK", block)
+        patch.setattr(text, "SNIFFED", 3)
+        in_blocks = found_by(None, tmp_path, query, tmp_path / "texts/0.txt", None)
+
+    assert in_blocks == at_once

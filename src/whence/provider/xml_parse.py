@@ -19,6 +19,7 @@ _QUOTED = re.compile(rf"{re.escape(CDATA)}.*?{re.escape(CDATA_END)}", re.DOTALL)
 _BLANK = re.compile(r"\s*")
 _MAX_STEPS = 20_000
 _MAX_ENDS = 64
+_LONGEST_TAG = 200
 
 
 class Ending(NamedTuple):
@@ -28,6 +29,8 @@ class Ending(NamedTuple):
     """Behind the closing tag."""
     values: Mapping[str, str]
     """What stands between the tags of each parameter."""
+    settled: bool
+    """Whether more text could not bring a reading that is to be preferred."""
 
 
 @dataclass
@@ -39,6 +42,8 @@ class Reader:
     tool: str
     parameters: frozenset[str]
     steps: int = field(default=0, init=False)
+    exhausted: bool = field(default=False, init=False)
+    """Whether a better reading was given up only because the text ended."""
 
     @property
     def closing(self) -> str:
@@ -49,6 +54,7 @@ class Reader:
         """The ways to read it, in the order in which they are to be preferred."""
         for known_only in (True, False):
             found: dict[int, Ending] = {}
+            self.steps = 0
             for ending in self._read(self.start, {}, known_only=known_only):
                 found.setdefault(ending.end, ending)
                 if len(found) >= _MAX_ENDS or self.steps > _MAX_STEPS:
@@ -63,10 +69,11 @@ class Reader:
             return
         at = _behind_blank(self.text, at)
         if self.text.startswith(self.closing, at):
-            yield Ending(at + len(self.closing), given)
+            yield Ending(at + len(self.closing), given, not self.exhausted)
             return
         name = self._next_parameter(at, given, known_only=known_only)
         if name is None:
+            self.exhausted = self.exhausted or self._ends_within_tag(at)
             return
         begin = at + len(name) + 2
         for end, behind in self._closings(name, begin, given, known_only=known_only):
@@ -83,6 +90,8 @@ class Reader:
             found = re.compile(rf"{re.escape(CDATA_END)}\s*{tag}").search(self.text, quoted)
             if found:
                 yield found.end() - len(tag), found.end()
+            else:
+                self.exhausted = True
             return
         at = self.text.find(tag, begin)
         while at >= 0:
@@ -92,6 +101,7 @@ class Reader:
             if other is not None or self.text.startswith(self.closing, following):
                 yield at, behind
             at = self.text.find(tag, behind)
+        self.exhausted = True
 
     def _next_parameter(self, at: int, given: Mapping[str, str], *, known_only: bool) -> str | None:
         found = PARAMETER.match(self.text, at)
@@ -99,6 +109,10 @@ class Reader:
         if name is None or name in given or (known_only and name not in self.parameters):
             return None
         return name
+
+    def _ends_within_tag(self, at: int) -> bool:
+        rest = self.text[at : at + _LONGEST_TAG]
+        return not rest or (rest[0] == "<" and ">" not in rest and len(rest) < _LONGEST_TAG)
 
     def is_balanced(self, ending: Ending) -> bool:
         """Whether the tool's own tags within the call are pairs, those in quoted text aside."""

@@ -36,10 +36,13 @@ class Prose:
         if not ticks:
             return False
         line_end = self.text.find("\n", end)
+        certain = final or line_end >= 0
         rest = self.text[end:] if line_end < 0 else self.text[end:line_end]
-        if any(run.group() == ticks for run in _TICKS.finditer(rest)):
-            return True
-        return False if final or line_end >= 0 else None
+        for run in _TICKS.finditer(rest):
+            may_grow = not certain and run.end() == len(rest)
+            if run.group() == ticks and not may_grow:
+                return True
+        return False if certain else None
 
     def _take_line(self, line: str) -> None:
         found = _FENCE.match(line)

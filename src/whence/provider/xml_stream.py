@@ -43,6 +43,7 @@ class XmlCallReader:
         self._calls = 0
         self._items: list[Item] = []
         self._words: list[str] = []
+        self._behind_call = False
         self._cut = False
 
     def feed(self, piece: str) -> list[Delta]:
@@ -74,6 +75,9 @@ class XmlCallReader:
 
     def _in_words(self, *, final: bool) -> list[Delta] | None:
         """Words up to the next call; None where there is nothing more to say."""
+        if self._behind_call and self._shown < len(self._prose.text):
+            self._behind_call = False
+            self._skip_newline()
         found, waits = self._next_call(final=final)
         if found is not None:
             self._call = found
@@ -83,6 +87,13 @@ class XmlCallReader:
             return [*deltas, CallDelta(self._calls, found.group(1), "")]
         limit = len(self._prose.text) if final else self._less_newline(waits)
         return self._show(limit) or None
+
+    def _skip_newline(self) -> None:
+        """The line break behind a call sets it off and is not part of the words."""
+        if self._prose.text[self._shown] == "\n":
+            self._shown += 1
+            self._looked = max(self._looked, self._shown)
+            self._prose.skip(self._shown)
 
     def _next_call(self, *, final: bool) -> tuple[re.Match[str] | None, int]:
         """The next call, or how far the text is certain to be words."""
@@ -142,7 +153,7 @@ class XmlCallReader:
         if opening is None:
             return None
         if opening.group(2):
-            return self._done(opening, Ending(opening.end(), {}))
+            return self._done(opening, Ending(opening.end(), {}, settled=True))
         name = opening.group(1)
         schema = self._definitions[name].schema
         reader = Reader(self._prose.text, opening.end(), name, frozenset(_properties(schema)))
@@ -159,7 +170,7 @@ class XmlCallReader:
         chosen = next((one for one in endings if reader.is_balanced(one)), None)
         if chosen is None and final:
             chosen = endings[0] if endings else None
-        if chosen is None:
+        if chosen is None or not (final or chosen.settled):
             return None
         next_call = self._opening.search(reader.text, chosen.end)
         limit = next_call.start() if next_call else len(reader.text)
@@ -205,8 +216,7 @@ class XmlCallReader:
         self._items.append(call)
         self._calls += 1
         self._call = None
-        if self._prose.text.startswith("\n", end):
-            end += 1
+        self._behind_call = True
         self._shown = self._looked = end
         self._prose.skip(end)
         return [ItemDone(call)]

@@ -41,7 +41,9 @@ _NUL_NOTE = re.compile(
     rb"(.*): (?:WARNING: stopped searching binary file after match|binary file matches) "
     rb"\(found .* byte around offset \d+\)"
 )
-_FILE_NOTE = re.compile(r"^(?:rg: )?(/.*): (.*) \(os error \d+\)$", re.MULTILINE)
+_FILE_NOTE = re.compile(
+    r"^(?:rg: )?(/.*?)(?:: IO error for operation on .*)?: ([^:]*) \(os error \d+\)$", re.MULTILINE
+)
 _CARETS = re.compile(r"^(.*)\n( *)\^+ *$", re.MULTILINE)
 
 

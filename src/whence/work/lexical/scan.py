@@ -10,6 +10,7 @@ from typing import Any
 
 import re2
 
+from whence.errors import InvalidArgs
 from whence.work.lexical.hits import (
     AROUND,
     NOTHING_SEARCHED,
@@ -19,6 +20,7 @@ from whence.work.lexical.hits import (
     bad_pattern,
     binary,
     found,
+    literally,
     partly_binary,
     readable,
     timed_out,
@@ -44,6 +46,7 @@ class _Scan:
         self._abandoned = abandoned
         self._deadline = time.monotonic() + query.timeout_s
         self._search = _compiled(query).search
+        self._is_literal = literally(query.pattern) == query.pattern and "\r" not in query.pattern
         self._walk = Walk(query)
         self._warnings = self._walk.warnings
         self._hits: list[Hit] = []
@@ -71,7 +74,7 @@ class _Scan:
         before = len(self._hits)
         fd = os.open(path, OPENING)
         try:
-            text = Text(fd)
+            text = Text(fd, any_ends=self._is_literal)
             for piece in text.pieces():
                 self._scan_piece(path, piece)
                 if self._is_over():
@@ -134,11 +137,10 @@ def _compiled(query: Query) -> Any:
         raise _refusal(query, error) from error
 
 
-def _refusal(query: Query, error: Exception) -> Exception:
+def _refusal(query: Query, error: Exception) -> InvalidArgs:
     said = error.args[0]
-    reason = (said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)).replace(
-        "(?m)", "", 1
-    )
+    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    reason = text.replace("(?m)", "", 1)
     fragment = reason.rpartition(": ")[2]
     position = query.pattern.find(fragment) if fragment else -1
     return bad_pattern(query, reason, None if position < 0 else position)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from whence.work.lexical.hits import AROUND, SNIFFED
@@ -26,38 +27,48 @@ class Piece(NamedTuple):
 
 
 class Text:
-    """The lines of one open file, ended by newlines only, in UTF-8 where it was UTF-16."""
+    """The lines of one open file, in UTF-8 where it was UTF-16.
 
-    def __init__(self, fd: int) -> None:
+    They are ended by newlines only, unless it does not matter to the reader: it costs a pass.
+    """
+
+    __slots__ = ("_any_ends", "_fd", "is_binary", "is_cut")
+
+    def __init__(self, fd: int, *, any_ends: bool) -> None:
         self._fd = fd
+        self._any_ends = any_ends
         self.is_binary = False
         """A NUL near the beginning: there are no pieces."""
         self.is_cut = False
-        """A NUL later on, or a line without an end: what follows is not in the pieces."""
+        """A NUL later on: what follows it is not in the pieces."""
 
-    def pieces(self) -> Iterator[Piece]:
-        """Every line between `start` and `stop` of exactly one piece, with its context."""
+    def pieces(self) -> Iterable[Piece]:
+        """Every line between `start` and `stop` of exactly one piece, with its context.
+
+        Raises:
+            OSError: The file cannot be read, or only by holding too much of it at once.
+        """
         head = self._read(SNIFFED)
-        if not head.startswith(_UTF16) and b"\0" in head:
+        if b"\0" in head and not head.startswith(_UTF16):
             self.is_binary = True
-        elif len(head) == SNIFFED or head.startswith(_BOMS):
-            mark = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
-            os.lseek(self._fd, mark, os.SEEK_SET)
-            yield from self._large_pieces(_decoder(head))
-        elif head:  # the many small files are not worth more ado
-            data = _with_newlines(head, is_last=True)
-            yield Piece(data, 0, len(data), 1)
+            return ()
+        if len(head) < SNIFFED and not head.startswith(_BOMS):
+            data = self._with_newlines(head, is_last=True)
+            return (Piece(data, 0, len(data), 1),)
+        mark = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+        os.lseek(self._fd, mark, os.SEEK_SET)
+        return self._large_pieces(_decoder(head))
 
     def _large_pieces(self, decode: Callable[[bytes, bool], bytes]) -> Iterator[Piece]:
         data, start, number, is_last = b"", 0, 1, False
         while not is_last:
             block, is_last = self._block(decode)
-            data = _with_newlines(data + block, is_last=is_last)
+            data = self._with_newlines(data + block, is_last=is_last)
             stop = len(data) if is_last else _up(data, data.rfind(b"\n") + 1)
             if stop > start:
                 yield Piece(data, start, stop, number)
             elif len(data) > _LONGEST_LINE:
-                self.is_cut = is_last = True
+                raise OSError(errno.EFBIG, "a line is too long")
             if not is_last:
                 kept = _up(data, max(start, stop))
                 number += data.count(b"\n", 0, kept)
@@ -73,6 +84,14 @@ class Text:
         self.is_cut = True
         return block[: block.rfind(b"\n", 0, nul) + 1], True
 
+    def _with_newlines(self, data: bytes, *, is_last: bool) -> bytes:
+        """The data with newlines only; one of them for a carriage return that ends the file."""
+        if self._any_ends or b"\r" not in data:
+            return data
+        if is_last and data.endswith(b"\r"):
+            data += b"\n"
+        return data.replace(b"\r\n", b"\n")
+
     def _read(self, size: int) -> bytes:
         """So many bytes, or fewer where the file ends; one short read is no proof of that."""
         data = os.read(self._fd, size)
@@ -87,15 +106,6 @@ def _decoder(head: bytes) -> Callable[[bytes, bool], bytes]:
         return lambda block, _: block
     decoder = codecs.getincrementaldecoder("utf-16")("replace")
     return lambda block, is_last: decoder.decode(block, is_last).encode()
-
-
-def _with_newlines(data: bytes, *, is_last: bool) -> bytes:
-    """The data with newlines only; one of them for a carriage return that ends the file."""
-    if b"\r" not in data:
-        return data
-    if is_last and data.endswith(b"\r"):
-        data += b"\n"
-    return data.replace(b"\r\n", b"\n")
 
 
 def _up(data: bytes, position: int) -> int:

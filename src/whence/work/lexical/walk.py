@@ -111,10 +111,16 @@ def _compiled(query: Query) -> tuple[Rules | None, bool]:
 
 def _levels_above(top: bytes) -> _Level | None:
     """The directories above `top` that have a say, up to the root of its repository."""
-    if top == (directory := os.path.dirname(top)) or os.path.lexists(os.path.join(top, b".git")):
-        return None
-    names = {name for name in (b".git", b".gitignore") if os.path.lexists(directory + b"/" + name)}
-    return _level(directory, names, _levels_above(directory))
+    above: list[bytes] = []
+    while top != b"/" and not os.path.lexists(os.path.join(top, b".git")):
+        top = os.path.dirname(top)
+        above.insert(0, top)
+    level = None
+    for directory in above:
+        marks = (b".git", b".gitignore")
+        names = {name for name in marks if os.path.lexists(os.path.join(directory, name))}
+        level = _level(directory, names, level)
+    return level
 
 
 def _level(directory: bytes, names: set[bytes], above: _Level | None) -> _Level | None:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 from whence.errors import TimedOut
@@ -25,29 +26,21 @@ async def apart(work: Callable[[], _T], *, seconds: float, what: str) -> _T:
     loop = asyncio.get_running_loop()
     result: asyncio.Future[_T] = loop.create_future()
 
-    def settle(value: _T | None, error: BaseException | None) -> None:
-        if result.done():
-            return
-        if error is not None:
-            result.set_exception(error)
-        else:
-            result.set_result(value)  # type: ignore[arg-type]
-
     def run() -> None:
-        value, error = None, None
+        settle: Callable[[], None]
         try:
-            value = work()
-        except BaseException as caught:  # noqa: BLE001 - raised again where it is awaited
-            error = caught
+            settle = partial(result.set_result, work())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            settle = partial(result.set_exception, error)
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, value, error)
+            loop.call_soon_threadsafe(lambda: None if result.done() else settle())
 
     threading.Thread(target=run, daemon=True).start()
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds) as limit:
             return await result
     except TimeoutError:
-        if not result.cancelled():
+        if not limit.expired():
             raise
         raise TimedOut(
             f"{what} took longer than {seconds:g} s to convert",

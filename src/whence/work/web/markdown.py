@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin
 
 from whence.errors import QuotaExceeded
+from whence.work.web.bulk import bulk
 from whence.work.web.extras import web_extra
 from whence.work.web.guard import tangle
-from whence.work.web.strip import UNSEEN, crude_text, text_of
-from whence.work.web.tables import cells
+from whence.work.web.strip import crude_text, text_of
 
 if TYPE_CHECKING:
     from html_to_markdown import ConversionOptions
@@ -20,23 +20,25 @@ if TYPE_CHECKING:
 
 MOST_HTML = 30_000_000
 """Bytes; more is refused."""
-_MOST_CELLS = 1_000_000
 _MOST_DEPTH = 200
 _CONTENT = "main,[role=main],article"
 _DROPPED = (
-    *UNSEEN,
-    *"nav footer dialog iframe canvas object embed svg button input select textarea".split(),
-    *"[role=navigation] [role=contentinfo] [role=search] [hidden] [aria-hidden=true]".split(),
-    *"a.headerlink a.anchor a.anchorjs-link .mw-editsection .sr-only .visually-hidden".split(),
-    *".octicon .tooltipped [class*=Tooltip__] td.linenos td.gutter".split(),
+    *"nav footer dialog iframe object canvas svg button select textarea".split(),
+    *"[role=navigation] [role=contentinfo] [role=search] [aria-hidden=true]".split(),
+    *"a.headerlink a.anchor .sr-only .visually-hidden .tooltipped td.linenos td.gutter".split(),
 )
-"""Left out by the converter, which understands simple selectors only, but quickly."""
-_ALSO_DROPPED = (
+"""Left out by the converter, which understands simple selectors only, but quickly.
+
+Scripts, styles and what is hidden it leaves out by itself.
+"""
+_CLEANED = (
     "header:not(article *, main *, [role=main] *),"
-    'aside:not([role^="doc-"],[role=note],[class*=footnote],[class*=admonition],[class*=topic]),'
+    'aside:not(section *, [role^="doc-"],[role=note],[class*=footnote],[class*=admonition]),'
     "span:is([hidden],[aria-hidden=true],.sr-only,.visually-hidden,.mw-editsection,.linenos,"
-    '.tooltipped,[style*="display:none"],[style*="display: none"])'
+    '.tooltipped,[style*="display:none"],[style*="display: none"]),'
+    'a:is([title],[href^=" "],[href^="\\A "],[href^="javascript:" i])'
 )
+"""Dropped before, and links with something to remove: titles, blanks, scripts as addresses."""
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:highlight-(?:source-|text-)?|language-|lang-|brush:\s*)([\w+#.-]+)"
 )
@@ -74,9 +76,9 @@ def to_markdown(html: str, *, url: str = "") -> Converted:
         return _text_only(crude_text(html), "", reason)
     page = LexborHTMLParser(data)
     title = _title(page)
-    if cells(page) > _MOST_CELLS:
-        return _text_only(text_of(page), title, "has a table that is too large")
-    markdown, reason = _laid_out(page, _base(page, url))
+    markdown, reason = "", bulk(page)
+    if reason is None:
+        markdown, reason = _laid_out(page, _base(page, url))
     if markdown:
         return Converted(markdown, title)
     return _text_only(text_of(page), title, reason or "has nothing that looks like content")
@@ -123,13 +125,21 @@ def _options(base: str) -> ConversionOptions:
 
 
 def _clean(page: LexborHTMLParser) -> None:
-    for node in page.css(_ALSO_DROPPED):
-        node.decompose()
-    for link in page.css('a:is([title],[href^="javascript:" i])'):
-        if (link.attributes.get("href") or "").lower().startswith("javascript:"):
-            link.unwrap()
+    for node in page.css(_CLEANED):
+        if node.tag == "a":
+            _clean_link(node)
         else:
-            del link.attrs["title"]
+            node.decompose()
+
+
+def _clean_link(link: LexborNode) -> None:
+    if link.attributes.get("title") is not None:
+        del link.attrs["title"]
+    href = link.attributes.get("href") or ""
+    if href != href.strip():
+        link.attrs["href"] = href.strip()
+    if href.strip().lower().startswith("javascript:"):
+        link.unwrap()
 
 
 def _candidates(page: LexborHTMLParser) -> list[LexborNode]:

@@ -1,0 +1,79 @@
+"""The front door: an address in, a document that can be read out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+from whence.shapes.web import FETCH_LIMITS, PUBLIC, Fetched, FetchLimits, HostPolicy, HttpGetter
+from whence.work.web.apart import apart
+from whence.work.web.cache import Page, PageCache, page_key
+from whence.work.web.content import Kind, as_markdown, as_source, as_text, kind_of
+from whence.work.web.github import blob_of, shown
+from whence.work.web.markdown import Converted
+
+
+class Form(StrEnum):
+    """What is made of a document."""
+
+    MARKDOWN = "markdown"
+    """Its main content as Markdown."""
+    TEXT = "text"
+    """All of its visible text, a line for each piece."""
+    SOURCE = "source"
+    """What the server sent."""
+
+
+async def webpage_to_markdown(
+    url: str,
+    *,
+    http: HttpGetter,
+    cache: PageCache | None = None,
+    allow: HostPolicy = PUBLIC,
+    limits: FetchLimits = FETCH_LIMITS,
+) -> Page:
+    """A page as Markdown, from the cache if it is fresh; of a file on GitHub the named lines.
+
+    Raises the errors of `HttpGetter.get`, and InvalidArgs for what cannot be read as text.
+    """
+    return await web_document(
+        url, Form.MARKDOWN, http=http, cache=cache, allow=allow, limits=limits
+    )
+
+
+async def web_document(
+    url: str,
+    form: Form,
+    *,
+    http: HttpGetter,
+    cache: PageCache | None = None,
+    allow: HostPolicy = PUBLIC,
+    limits: FetchLimits = FETCH_LIMITS,
+) -> Page:
+    """The same in any form: `strip` of a document is TEXT, neither flag is SOURCE."""
+    key = page_key(url, allow, form)
+    kept = cache.get(key) if cache is not None else None
+    if kept is not None:
+        return kept
+    blob = blob_of(url) if form is Form.MARKDOWN else None
+    fetched = await http.get(blob.raw_url if blob else url, allow=allow, limits=limits)
+
+    def convert() -> Converted:
+        if blob is None or kind_of(fetched) is Kind.PDF:
+            return _CONVERTERS[form](fetched)
+        source = as_source(fetched)
+        lines = shown(blob, source.markdown)
+        return Converted(lines.markdown, lines.title, source.warnings + lines.warnings)
+
+    done = await apart(convert, seconds=limits.seconds, what=url)
+    page = Page(done.markdown, done.title, fetched.url, done.warnings)
+    if cache is not None:
+        cache.put(key, page)
+    return page
+
+
+_CONVERTERS: dict[Form, Callable[[Fetched], Converted]] = {
+    Form.MARKDOWN: as_markdown,
+    Form.TEXT: as_text,
+    Form.SOURCE: as_source,
+}
