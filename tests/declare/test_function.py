@@ -87,7 +87,7 @@ async def test_ports_are_given_and_never_shown() -> None:
         """Peek."""
         return f"{path} {ports}"
 
-    assert list(peek.input_schema["properties"]) == ["path"]  # type: ignore[call-overload,arg-type]
+    assert list(peek.input_schema["properties"]) == ["path"]  # type: ignore[arg-type]
     assert peek.effects == {Effect.READ}
     assert peek.handler is not None
     assert await peek.handler({"path": "a"}, "ports") == "a ports"

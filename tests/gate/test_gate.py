@@ -212,7 +212,7 @@ def test_a_tool_with_its_own_why_gets_the_reason_as_underscore_why() -> None:
 
 @pytest.mark.requirement("gate:no-remote-ref")
 def test_a_schema_that_refers_to_another_document_is_refused_not_fetched() -> None:
-    schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}}
+    schema: Any = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}}
     box = Toolbox([Tool("x.y", "x", schema, None)])
 
     with pytest.raises(InvalidArgs, match="cannot be used"):
@@ -221,7 +221,7 @@ def test_a_schema_that_refers_to_another_document_is_refused_not_fetched() -> No
 
 @pytest.mark.requirement("gate:no-remote-ref")
 def test_a_pattern_in_a_schema_cannot_backtrack() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
+    schema: Any = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}}
     box = Toolbox([Tool("x.y", "x", schema, None)])
 
     assert refused("x.y", {"why": WHY, "a": "a" * 40 + "b"}, box=box).code == "INVALID_ARGS"

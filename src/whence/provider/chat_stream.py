@@ -50,11 +50,15 @@ class ChatAssembler:
 
     def feed(self, event: SseEvent) -> list[Delta]:
         """What a chunk adds; chunks that say nothing about the answer are passed over."""
-        if event.data.strip() == _DONE:
+        if event.data == _DONE:
             self._done = True
             return []
         try:
             chunk = mapping(loads(event.data))
+            words = _only_words(chunk) if self._id is not None else None
+            if words is not None:
+                shown = self._text.add(words)
+                return [TextDelta(shown)] if shown else []
         except ParseError as error:
             if event.whole:
                 self._failure = self._failure or Failure(error.message)
@@ -180,6 +184,22 @@ class ChatAssembler:
         if self._word is None and self._done and self._failure is None:
             return StopReason.CALLS if len(self._calls) else StopReason.END
         return stop_of(self._word, self._failure, calls=bool(len(self._calls)))
+
+
+def _only_words(chunk: dict[str, Any]) -> str | None:
+    """The text of a chunk that adds nothing else, as most chunks do; None for any other."""
+    choices = chunk.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1 or chunk.get("usage") is not None:
+        return None
+    choice = choices[0]
+    if "error" in chunk or not isinstance(choice, dict) or choice.get("finish_reason") is not None:
+        return None
+    delta = choice.get("delta")
+    if not isinstance(delta, dict) or choice.get("index") or "error" in choice:
+        return None
+    content = delta.get("content")
+    alone = len(delta) == 1 or (len(delta) == 2 and "role" in delta)
+    return content if alone and isinstance(content, str) else None
 
 
 def _thinking_parts(thinking: str) -> list[dict[str, Any]]:

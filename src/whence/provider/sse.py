@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from whence.errors import ParseError
 
@@ -13,8 +14,7 @@ MAX_EVENT_BYTES = 128 * 1024 * 1024
 """More than any provider sends at once; a server that never ends a line must not fill memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
+class SseEvent(msgspec.Struct, frozen=True):
     """One event."""
 
     data: bytes
@@ -47,6 +47,10 @@ class SseReader:
         Raises:
             ParseError: One event is larger than the limit.
         """
+        if self._is_between_events() and chunk.endswith(b"\n\n") and b"\r" not in chunk:
+            plain = self._whole_lines(chunk)
+            if plain is not None:
+                return plain
         chunk = self._without_bom(chunk)
         if self._after_cr and chunk:
             chunk = chunk.removeprefix(b"\n")
@@ -62,6 +66,18 @@ class SseReader:
             if done is not None:
                 events.append(done)
             self._keep(following)
+        return events
+
+    def _is_between_events(self) -> bool:
+        return self._started and not (self._line or self._data or self._event or self._after_cr)
+
+    def _whole_lines(self, chunk: bytes) -> list[SseEvent] | None:
+        """The events of a chunk that is nothing but single data lines, as most chunks are."""
+        events = []
+        for block in chunk[:-2].split(b"\n\n"):
+            if not block.startswith(b"data: ") or b"\n" in block:
+                return None
+            events.append(SseEvent(block[6:], "message", self._id))
         return events
 
     def close(self) -> list[SseEvent]:

@@ -5,8 +5,9 @@ An item is given out once, when it is whole; a call that may still grow is never
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias
+
+import msgspec
 
 from whence.provider.exchange import Completion
 from whence.provider.sse import SseEvent
@@ -14,22 +15,19 @@ from whence.provider.wire import mend
 from whence.shapes.item import Item
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(msgspec.Struct, frozen=True):
     """More words of the answer."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
+class ReasoningDelta(msgspec.Struct, frozen=True):
     """More of what the model thinks, where it shows it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallDelta:
+class CallDelta(msgspec.Struct, frozen=True):
     """A call is being written: for a progress line, not to be acted upon."""
 
     position: int
@@ -40,8 +38,7 @@ class CallDelta:
     """The new piece of the arguments."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemDone:
+class ItemDone(msgspec.Struct, frozen=True):
     """An item is whole."""
 
     item: Item
@@ -73,6 +70,10 @@ class TextBuffer:
 
     def add(self, piece: str) -> str:
         """The words that may be shown now."""
+        if piece.isascii() and not self._held:
+            if piece:
+                self._pieces.append(piece)
+            return piece
         piece = self._held + piece
         self._held = ""
         if piece and "\ud800" <= piece[-1] <= "\udbff":

@@ -11,6 +11,7 @@ import msgspec
 from whence.errors import ParseError
 
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 _SHOWN = 200
 
 
@@ -32,7 +33,7 @@ def loads(data: bytes | str) -> Any:
         ParseError: It is not JSON; the message shows its beginning.
     """
     try:
-        return msgspec.json.decode(data)
+        return _decode(data)
     except (msgspec.DecodeError, UnicodeError):
         return _loads_slowly(data)
     except RecursionError:
