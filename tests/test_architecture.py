@@ -20,7 +20,13 @@ LAYERS = (
     {"errors"},
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-EXTRA = {("catalogs", "work"), ("catalogs", "execute"), ("work", "execute"), ("work", "shapes")}
+EXTRA = {
+    ("loop", "work"),
+    ("catalogs", "work"),
+    ("catalogs", "execute"),
+    ("work", "execute"),
+    ("work", "shapes"),
+}
 ONLY_PORTS = {"catalogs", "work"}
 """Rooms that may see of `execute` nothing but its ports."""
 

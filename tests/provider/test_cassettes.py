@@ -172,16 +172,11 @@ def is_function(tool: Any) -> bool:
 
 def same_tool(tool: Any) -> Any:
     """A tool without what need not be said: its default type, no description, no strictness."""
-    inner = {**tool, **tool.get("function", {})}
-    quiet = {("type", "custom"), ("type", "function"), ("description", ""), ("strict", False)}
-    return {
-        key: value
-        for key, value in inner.items()
-        if key != "function"
-        and value is not None
-        and (key, str(value)) not in quiet
-        and (key, value) != ("strict", False)
-    }
+    said = {**tool, **tool.get("function", {})}
+    said.pop("function", None)
+    if said.get("type") in ("custom", "function"):
+        del said["type"]
+    return {key: value for key, value in said.items() if value not in (None, "", False)}
 
 
 @every_cassette

@@ -42,7 +42,8 @@ from whence.shapes.item import StopReason
         (b"", Failure("an empty answer with status 400", status=400)),
         (b"\xff\xfe", Failure("\ufffd\ufffd", status=400)),
         (b"[]", Failure("[]", status=400)),
-        (b"null", Failure("None", status=400)),
+        (b"null", Failure("null", status=400)),
+        (b'{"detail":[{"msg":"short"}]}', Failure('[{"msg":"short"}]', status=400)),
     ],
 )
 def test_a_body_tells_what_went_wrong(body: bytes, failure: Failure) -> None:
@@ -51,6 +52,12 @@ def test_a_body_tells_what_went_wrong(body: bytes, failure: Failure) -> None:
 
 def test_a_long_page_is_cut() -> None:
     assert len(read_failure(b"x" * 10_000).message) == 501
+
+
+def test_a_long_message_of_a_provider_is_kept_whole() -> None:
+    body = b'{"error":{"message":"' + b"x" * 3000 + b'"}}'
+
+    assert len(read_failure(body).message) == 3000
 
 
 def test_a_failure_reads_as_a_sentence() -> None:

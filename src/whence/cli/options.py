@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Toolbox
+    from whence.loop.agent_file import AgentFile
     from whence.shapes.policy import Policy
     from whence.shapes.tool import Tool
 
@@ -65,6 +66,22 @@ def policy_of(options: argparse.Namespace, toolbox: Toolbox) -> Policy:
         rules=rules_from(written, "the command line", toolbox),
         mode=load_mode(options.workspace, options.mode) if options.mode else None,
     )
+
+
+def load_runnable(path: str, workspace: str) -> AgentFile:
+    """An agent file without errors; its first error is the answer where it has one."""
+    from whence.errors import ParseError
+    from whence.loop.agent_file import load_agent
+
+    agent = load_agent(path, workspace)
+    for located in agent.problems():
+        found = located.diagnostic
+        if found.severity == "error":
+            where = f"{located.path}:{found.line}:{found.column}"
+            raise ParseError(
+                f"{where}: {found.message}", f"{found.suggestion} `whence check` has all."
+            )
+    return agent
 
 
 def workspace_of(options: argparse.Namespace) -> str:

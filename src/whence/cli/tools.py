@@ -10,7 +10,6 @@ from whence.cli.options import add_workspace
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
-    from whence.shapes.tool import Tool
 
 EXAMPLE = """\
 examples:
@@ -50,14 +49,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> tuple[list[Mounted], bool]:
-    from whence.cli.options import tools_of, workspace_of
+    from whence.cli.options import load_runnable, tools_of, workspace_of
     from whence.declare.toolbox import Toolbox
     from whence.errors import NotFound
     from whence.gate.mode import group_of
     from whence.loop.settings import load_mode
 
     file = options.name if options.name and _is_file(options.name) else None
-    toolbox = Toolbox(_declared(file, options) if file else tools_of(options))
+    declared = load_runnable(file, workspace_of(options)).resolved.tools if file else None
+    toolbox = Toolbox(tools_of(options) if declared is None else declared)
     mode = load_mode(workspace_of(options), options.mode) if options.mode else None
     if options.name and not file:
         found = toolbox.find(options.name)
@@ -75,23 +75,6 @@ def _chosen(options: argparse.Namespace) -> tuple[list[Mounted], bool]:
 
 def _is_file(name: str) -> bool:
     return name.endswith((".chatmd", ".md")) or "/" in name or os.path.isfile(name)
-
-
-def _declared(path: str, options: argparse.Namespace) -> tuple[Tool, ...]:
-    """The tools of an agent file; its first error is the answer where it has one."""
-    from whence.cli.options import workspace_of
-    from whence.errors import ParseError
-    from whence.loop.agent_file import load_agent
-
-    agent = load_agent(path, workspace_of(options))
-    for located in agent.problems():
-        found = located.diagnostic
-        if found.severity == "error":
-            where = f"{located.path}:{found.line}:{found.column}"
-            raise ParseError(
-                f"{where}: {found.message}", f"{found.suggestion} `whence check` has all."
-            )
-    return agent.resolved.tools
 
 
 def _as_json(item: Mounted) -> dict[str, Any]:

@@ -60,7 +60,9 @@ class ChatAssembler:
                 shown = self._text.add(words)
                 return [TextDelta(shown)] if shown else []
         except ParseError as error:
-            if event.whole:
+            if event.data.strip() == _DONE:
+                self._done = True
+            elif event.whole:
                 self._failure = self._failure or Failure(error.message)
             return []
         self._take_envelope(chunk, event.event)

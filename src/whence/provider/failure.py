@@ -7,7 +7,7 @@ from typing import Any
 
 from whence.errors import ParseError
 from whence.provider.exchange import Failure
-from whence.provider.wire import loads, mapping, text_or_none
+from whence.provider.wire import dumps, loads, mapping, text_or_none
 
 _SHOWN = 500
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
@@ -20,7 +20,7 @@ def read_failure(body: bytes, status: int | None = None) -> Failure:
         value = loads(body)
     except ParseError:
         return Failure(_plain_words(body) or _nothing(status), status=status)
-    return failure_of(value, status) or Failure(_clipped(str(value)), status=status)
+    return failure_of(value, status) or Failure(_clipped(_said(value)), status=status)
 
 
 def failure_of(value: object, status: int | None = None) -> Failure | None:
@@ -31,7 +31,7 @@ def failure_of(value: object, status: int | None = None) -> Failure | None:
         return None
     error = value.get("error")
     if isinstance(error, str) and error:
-        return Failure(_clipped(error), status=status)
+        return Failure(error, status=status)
     if isinstance(error, dict):
         return _from_object(error, status)
     said = value.get("message") or value.get("detail")
@@ -42,15 +42,18 @@ def failure_of(value: object, status: int | None = None) -> Failure | None:
 
 def _from_object(error: dict[str, Any], status: int | None) -> Failure:
     said = error.get("message") or error.get("detail") or _upstream(error)
-    message = said if isinstance(said, str) else str(said or error)
     kind = error.get("type")
     return Failure(
-        _clipped(message),
+        _said(said or error),
         kind if isinstance(kind, str) and kind != "error" else text_or_none(error.get("status")),
         _word(error.get("code")),
         _word(error.get("param")),
         _status(error, status),
     )
+
+
+def _said(value: object) -> str:
+    return value if isinstance(value, str) else dumps(value).decode()
 
 
 def _upstream(error: dict[str, Any]) -> object:

@@ -47,7 +47,9 @@ def render_tool(definition: ToolDefinition) -> str:
     lines = [f"## {definition.name}", definition.description.strip(), ""]
     if named:
         lines.append("Arguments:")
-        lines += [_argument(name, rule, schema, name in demanded) for name, rule in named.items()]
+        lines += [
+            _argument(name, rule, schema, demanded=name in demanded) for name, rule in named.items()
+        ]
         lines.append("")
     shown = [name for name in named if name in demanded]
     lines.append(f"<{definition.name}>")

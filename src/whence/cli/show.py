@@ -1,0 +1,52 @@
+"""`whence show`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from whence.cli.options import add_workspace
+
+EXAMPLE = """\
+The request goes to standard output, the estimate of its tokens to standard error.
+
+examples:
+  whence show agent.chatmd --as anthropic
+  whence show agent.chatmd --as responses 2>/dev/null | jq .tools
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="an agent file")
+    parser.add_argument(
+        "--as",
+        dest="protocol",
+        choices=("openai", "responses", "anthropic", "mcp", "xml"),
+        default="openai",
+        help="the protocol (default: openai, i.e. chat completions)",
+    )
+    add_workspace(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print exactly what a model would be sent; nothing is sent."""
+    import msgspec
+
+    from whence.cli.options import load_runnable, workspace_of
+    from whence.loop.request import show
+
+    workspace = workspace_of(options)
+    shown = show(load_runnable(options.file, workspace), workspace, options.protocol)
+    sys.stdout.buffer.write(msgspec.json.format(shown.body, indent=2) + b"\n")
+    for note in shown.notes:
+        print(f"note: {note}", file=sys.stderr)
+    tools = sum(shown.tool_tokens.values())
+    print(
+        f"about {shown.message_tokens} tokens in {shown.messages} messages, "
+        f"{tools} in {len(shown.tool_tokens)} tools",
+        file=sys.stderr,
+    )
+    for name, size in sorted(shown.tool_tokens.items(), key=lambda item: -item[1]):
+        print(f"  {name:<24}{size:>6}", file=sys.stderr)
+    return 0
