@@ -14,6 +14,7 @@ from whence.catalogs import load_catalog
 from whence.declare.protocol import load_tools
 from whence.loop.session import Session
 from whence.shapes.call import Outcome
+from whence.shapes.policy import Policy, Rule, Verdict
 
 WHY = "Prove that the tool keeps its promise"
 SHARED = Path(__file__).parents[3] / "shared"
@@ -353,6 +354,40 @@ async def test_search_finds_lines_with_their_context(
     assert await result(session, "search.lexical", query="nowhere") == []
     assert (await fault(session, "search.lexical", query="(")).code == "INVALID_ARGS"
     assert (await fault(session, "search.lexical", query="x", scope="none")).code == "NOT_FOUND"
+
+
+@pytest.mark.requirement("gate:defaults")
+@pytest.mark.parametrize("engine", ["rg", "python"])
+async def test_a_search_does_not_look_into_what_must_be_asked_for(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "python":
+        monkeypatch.setenv("PATH", "/nonexistent")
+    (tmp_path / "deep" / "secrets").mkdir(parents=True)
+    for name in (".env", "deep/server.key", "deep/.env.local", "deep/secrets/x", "deep/plain"):
+        (tmp_path / name).write_text("needle\n")
+    policy = Policy(rules=(Rule(Verdict.DENY, "*", "deep/secrets/**"),))
+
+    with Session(tmp_path, durable=False, policy=policy) as session:
+        hits = await result(session, "search.lexical", query="needle")
+        again = await result(session, "search.lexical", query="needle", glob="*")
+        named = await fault(session, "search.lexical", query="needle", scope="deep/secrets")
+
+    assert [hit["path"] for hit in hits] == ["deep/plain"]
+    assert [hit["path"] for hit in again] == ["deep/plain"]
+    assert named.code == "PERMISSION_DENIED"
+
+
+@pytest.mark.requirement("gate:defaults")
+async def test_a_copy_of_a_tree_stops_at_what_must_be_asked_for(
+    session: Session, work: Path
+) -> None:
+    (work / "src" / ".env").write_text("SECRET=1\n")
+
+    assert (await fault(session, "fs.copy", src="src", dst="lib")).code == "PERMISSION_DENIED"
+    assert not (work / "lib").exists()
+    (work / "src" / ".env").unlink()
+    await result(session, "fs.copy", src="src", dst="lib")
 
 
 async def test_a_pattern_that_would_backtrack_for_ever_answers(

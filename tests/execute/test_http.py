@@ -298,7 +298,11 @@ async def test_an_encoding_that_was_not_asked_for_is_refused(coding: str) -> Non
             await Http().get(server.url(), allow=LOOPBACK)
 
 
-@pytest.mark.parametrize("data", [PACKED["gzip"][:-9], b"not gzip at all", b"\x1f\x8b"])
+@pytest.mark.parametrize(
+    "data",
+    [PACKED["gzip"][:-9], b"not gzip at all", b"\x1f\x8b"],
+    ids=["cut off", "something else", "two bytes"],
+)
 async def test_damaged_compression_is_an_error_and_not_half_a_page(data: bytes) -> None:
     async with serving({"/": answer(data, headers={"content-encoding": "gzip"})}) as server:
         with pytest.raises(ExecutionFailed, match="cannot decode"):

@@ -88,7 +88,7 @@ def test_nothing_but_the_gate_makes_an_admitted_call() -> None:
     assert isinstance(good, Admitted)
 
     with pytest.raises(TypeError, match="only the gate"):
-        Admitted(good.request, good.mounted, {}, {}, b"", 1, (), object())
+        Admitted(good.request, good.mounted, {}, {}, b"", 1, (), (), object())
 
 
 @pytest.mark.requirement("gate:unknown-tool")

@@ -10,9 +10,17 @@ from whence.declare.function import tool
 from whence.declare.toolbox import Mounted, Toolbox
 from whence.errors import UsageError
 from whence.gate.explain import explain
-from whence.gate.permission import Ruling, decide, parse_rule
+from whence.gate.permission import (
+    PROTECTED,
+    SENSITIVE,
+    Ruling,
+    _may_be_special,
+    decide,
+    parse_rule,
+)
 from whence.gate.quota import Usage
 from whence.shapes.call import Call
+from whence.shapes.pattern import matches_any
 from whence.shapes.place import Place
 from whence.shapes.policy import Mode, Policy, Rule, Verdict
 from whence.shapes.tool import Effect
@@ -125,6 +133,7 @@ def test_without_rules_the_workspace_is_open_and_the_rest_asks() -> None:
     assert ruled("src/a.py").verdict is ALLOW
     assert ruled("deploy.pem").verdict is ASK
     assert ruled(".git/config").verdict is ASK
+    assert ruled("vendored/.git/hooks/pre-commit").verdict is ASK
     assert ruled("/etc/passwd").verdict is ASK
     assert decide(mounted("shell.run"), [], Policy()).verdict is ASK
 
@@ -206,3 +215,11 @@ def test_a_mode_holds_calls_to_its_groups_and_paths() -> None:
     assert answer("fs.copy", src="a.js", dst="b.md") == "allowed"
     assert answer("fs.copy", src="a.md", dst="b.js") == "refused"
     assert answer("shell.run", text="ls") == "refused"
+
+
+@settings(max_examples=500, deadline=None)
+@given(path=st.text(st.sampled_from("abgit.envkypm/_rsd"), min_size=1, max_size=16))
+def test_the_glance_at_a_path_never_misses_what_a_pattern_matches(path: str) -> None:
+    special = matches_any((PROTECTED, "**/.git/**", *SENSITIVE), path)
+
+    assert not special or _may_be_special(path)

@@ -242,3 +242,46 @@ def test_a_request_has_its_instructions_apart_from_the_messages() -> None:
         "tool_choice": {"type": "auto"},
         "thinking": {"type": "enabled", "budget_tokens": 1024},
     }
+
+
+def test_instructions_are_decoded_from_text_or_blocks() -> None:
+    assert anthropic.decode_system("Be brief.") == (Message.of("system", "Be brief."),)
+    assert anthropic.decode_system([{"type": "text", "text": "A"}]) == (Message.of("system", "A"),)
+    assert anthropic.decode_system(None) == ()
+
+
+def test_a_choice_of_a_form_of_its_own_goes_back_unchanged() -> None:
+    fields = {"tool_choice": {"type": "something_new", "x": 1}}
+
+    assert anthropic.encode_tool_choice(anthropic.decode_tool_choice(fields)) == fields
+
+
+def test_settings_have_their_fields() -> None:
+    settings = Settings("m", max_output_tokens=5, temperature=0.0, reasoning_effort="low")
+    body = json.loads(anthropic.frame(settings).body([]))
+
+    assert (body["max_tokens"], body["temperature"]) == (5, 0.0)
+    assert body["output_config"] == {"effort": "low"}
+
+
+def test_entries_of_other_providers_and_free_text_are_reported() -> None:
+    items = (
+        Opaque("openai-responses", "web_search_call", "{}"),
+        ToolCall("a", "patch", "x", {"input": "x"}, custom=True),
+        Message("user", (Text(" "),)),
+    )
+
+    assert [loss.fate for loss in losses(*items)] == ["dropped", "changed", "dropped"]
+    assert messages(*items)[0]["content"][0]["input"] == {"input": "x"}
+    assert messages(*items)[1]["content"] == [{"type": "text", "text": "[no text]"}]
+
+
+def test_content_that_is_nothing_is_no_message() -> None:
+    assert anthropic.decode_messages([{"role": "user", "content": None}, "x"]) == ()
+
+
+def test_a_source_of_an_unknown_kind_goes_back_as_it_was() -> None:
+    block = {"type": "document", "source": {"type": "content", "content": []}, "title": "a"}
+    sent = [{"role": "user", "content": [block]}]
+
+    assert messages(*anthropic.decode_messages(sent)) == sent

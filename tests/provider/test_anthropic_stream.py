@@ -218,3 +218,48 @@ def test_any_interleaving_gives_what_the_whole_answer_gives(
     streamed = completed(AnthropicAssembler(), [START, *events, end(), STOP])
 
     assert streamed.items == decode_response(dumps(whole)).items
+
+
+def test_an_event_that_is_no_json_is_a_failure_and_half_an_event_is_a_cut() -> None:
+    assert completed(AnthropicAssembler(), ["<html>"]).failure is not None
+    assembler = AnthropicAssembler()
+    assembler.feed(SseEvent(b'{"type": "mess', whole=False))
+    completion = assembler.finish()[1]
+
+    assert (completion.failure, completion.stop) == (None, StopReason.CUT)
+
+
+def test_words_that_come_with_the_beginning_of_a_block_are_shown() -> None:
+    deltas, completion = run(
+        AnthropicAssembler(), [begin(0, type="text", text="Hi"), close(0), end("end_turn")]
+    )
+
+    assert deltas[0] == TextDelta("Hi")
+    assert completion.text == "Hi"
+
+
+def test_pieces_of_a_block_that_never_began_are_passed_over() -> None:
+    events = [grow(7, "text_delta", text="x"), close(7), end("end_turn")]
+
+    assert completed(AnthropicAssembler(), events).items == ()
+
+
+def test_a_block_without_an_index_is_the_last_one() -> None:
+    events = [begin(0, type="text", text=""), grow(0, "text_delta", text="a"), end("end_turn")]
+    for event in events[:2]:
+        del event["index"]
+
+    assert completed(AnthropicAssembler(), events).text == "a"
+
+
+def test_a_servers_arguments_that_are_no_json_are_kept_as_text() -> None:
+    events = [
+        begin(0, type="server_tool_use", id="s", name="x", input={}),
+        grow(0, "input_json_delta", partial_json='{"q'),
+        close(0),
+        end("max_tokens"),
+    ]
+    (block,) = completed(AnthropicAssembler(), events).items
+
+    assert isinstance(block, Opaque)
+    assert '"input":"{\\"q"' in block.json

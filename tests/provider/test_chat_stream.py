@@ -306,3 +306,51 @@ def test_any_interleaving_gives_what_the_whole_answer_gives(
     streamed = completed(ChatAssembler(), [*events, END])
 
     assert streamed.calls == decode_response(dumps(whole)).calls
+
+
+def test_calls_with_free_text_are_put_together() -> None:
+    def free(**fields: Any) -> dict[str, Any]:
+        return chunk({"tool_calls": [{"index": 0, **fields}]})
+
+    events = [
+        free(id="a", type="custom", custom={"name": "patch", "input": "x"}),
+        free(custom={"input": "\ny"}),
+        END,
+    ]
+    call = completed(ChatAssembler(), events).calls[0]
+
+    assert (call.custom, call.name, call.text) == (True, "patch", "x\ny")
+
+
+def test_further_fields_of_a_message_are_kept() -> None:
+    note = {"type": "url_citation"}
+    events = [
+        chunk({"content": [{"type": "text", "text": "a"}, {"type": "hologram"}]}),
+        chunk({"annotations": [note]}),
+        chunk({"annotations": [note]}),
+        chunk({}, "stop"),
+    ]
+    (message,) = completed(ChatAssembler(), events).items
+
+    assert isinstance(message, Message)
+    assert message.native == Native("openai-chat", {"annotations": [note, note]})
+    assert [type(part).__name__ for part in message.parts] == ["Text", "Opaque"]
+
+
+def test_an_error_beside_a_choice_is_a_failure() -> None:
+    failed = chunk({"content": ""}, "error")
+    failed["choices"][0]["error"] = {"message": "upstream died", "code": 502}
+    completion = completed(ChatAssembler(), [chunk({"content": "a"}), failed])
+
+    assert (completion.stop, completion.text) == (StopReason.ERROR, "a")
+    assert completion.failure is not None
+    assert completion.failure.status == 502
+
+
+def test_other_choices_than_the_first_are_passed_over() -> None:
+    other = chunk({"content": "b"})
+    other["choices"][0]["index"] = 1
+
+    assert (
+        completed(ChatAssembler(), [chunk({"content": "a"}), other, chunk({}, "stop")]).text == "a"
+    )

@@ -18,9 +18,11 @@ from whence.shapes.item import (
     File,
     Image,
     Inline,
+    Link,
     Message,
     Native,
     Reasoning,
+    Refusal,
     StopReason,
     Stored,
     Text,
@@ -206,3 +208,22 @@ def test_recorded_mcp_traffic_is_the_same_both_ways() -> None:
 
     assert tools >= 3
     assert results == 1
+
+
+def test_documents_links_and_refusals_have_their_blocks() -> None:
+    parts = (
+        File(Inline("application/pdf", "AA=="), "a.pdf"),
+        File(Link("https://a.example/x", "text/html"), "x"),
+        Refusal("No."),
+    )
+    result, losses = mcp_tools.encode_result(ToolOutcome("a", parts))
+
+    assert [block["type"] for block in result["content"]] == ["resource", "resource_link", "text"]
+    assert [loss.what for loss in losses] == ["refusal"]
+
+
+def test_instructions_within_a_sampling_request_are_words_of_the_user() -> None:
+    messages, losses = mcp_sampling.encode_items([Message.of("system", "Be brief.")])
+
+    assert messages[0]["role"] == "user"
+    assert losses[0].fate == "changed"

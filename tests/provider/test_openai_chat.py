@@ -334,3 +334,85 @@ def test_a_dialect_is_known_by_its_host() -> None:
 
 def test_words_that_utf8_cannot_hold_are_mended() -> None:
     assert messages(Message.of("user", "a\ud83d"))[0]["content"] == "a\ufffd"
+
+
+def test_thinking_parts_go_back_before_the_words() -> None:
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
+    sent = {"role": "assistant", "content": [thinking, {"type": "text", "text": "4"}]}
+    items = openai_chat.decode_messages([sent])
+
+    assert [type(item) for item in items] == [Reasoning, Message]
+    assert messages(*items, dialect=MISTRAL) == [sent]
+
+
+def test_calls_with_free_text_are_the_same_both_ways() -> None:
+    call = {"id": "a", "type": "custom", "custom": {"name": "patch", "input": "x\ny"}}
+    sent = {"role": "assistant", "content": None, "tool_calls": [call]}
+    items = openai_chat.decode_messages([sent])
+    body = dumps({"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [call]}}]})
+
+    assert messages(*items) == [sent]
+    assert openai_chat.decode_response(body).items == items
+
+
+def test_messages_and_parts_of_an_unknown_kind_go_back_as_they_were() -> None:
+    sent = [
+        {"role": "function", "name": "f", "content": "old"},
+        {
+            "role": "user",
+            "content": [{"type": "hologram", "x": [1]}, {"type": "text", "text": "a"}],
+        },
+    ]
+
+    assert messages(*openai_chat.decode_messages(sent)) == sent
+
+
+def test_films_and_uploads_are_the_same_both_ways() -> None:
+    parts = [
+        {"type": "video_url", "video_url": {"url": "https://a.example/x.mp4"}},
+        {"type": "file", "file": {"file_id": "file-1"}},
+        {
+            "type": "file",
+            "file": {"file_data": "data:application/pdf;base64,AA==", "filename": "a"},
+        },
+        {"type": "file", "file": {}},
+        {"type": "image_url", "image_url": {"url": "https://a.example/x.png", "detail": "low"}},
+    ]
+    sent = [{"role": "user", "content": parts}]
+
+    assert messages(*openai_chat.decode_messages(sent), dialect=OPENROUTER) == sent
+
+
+def test_an_assistant_that_said_nothing_is_still_there() -> None:
+    sent = [{"role": "assistant", "content": ""}]
+
+    assert messages(*openai_chat.decode_messages(sent)) == sent
+
+
+def test_a_thought_after_words_begins_another_message() -> None:
+    thought = Reasoning("openai-chat", ("b",), native=Native("openai-chat", {"reasoning": "b"}))
+    sent = messages(Message.of("assistant", "a"), thought, Message.of("assistant", "c"))
+
+    assert [(one["content"], one.get("reasoning")) for one in sent] == [("a", None), ("c", "b")]
+
+
+def test_a_server_that_takes_pictures_in_results_gets_them_there() -> None:
+    from dataclasses import replace
+
+    dialect = replace(COMPATIBLE, result_images=True)
+    sent = messages(ToolOutcome("a", (Text("see"), PICTURE)), dialect=dialect)
+
+    assert [part["type"] for part in sent[0]["content"]] == ["text", "image_url"]
+
+
+def test_tools_that_the_provider_runs_itself_are_none_of_ours() -> None:
+    assert openai_chat.decode_tools([{"type": "openrouter:advisor", "parameters": {}}]) == ()
+
+
+def test_fields_of_a_tool_that_another_provider_added_are_reported() -> None:
+    native = Native("anthropic", {"defer_loading": True})
+    definition = ToolDefinition("f", "", {"type": "object"}, native=native)
+
+    assert [str(loss) for loss in openai_chat.encode_tools([definition]).losses] == [
+        "f: fields defer_loading dropped: only anthropic understands them"
+    ]

@@ -219,3 +219,36 @@ def test_a_request_stores_nothing_and_asks_for_sealed_thoughts() -> None:
         "include": ["reasoning.encrypted_content"],
         "max_output_tokens": 9,
     }
+
+
+def test_settings_have_their_fields() -> None:
+    settings = Settings("m", temperature=0.0, reasoning_effort="low")
+    tools = openai_responses.encode_tools(toolbox()).fragments
+    body = json.loads(openai_responses.frame(settings, tools).body([]))
+
+    assert body["reasoning"] == {"effort": "low", "summary": "auto"}
+    assert (body["temperature"], body["tool_choice"], len(body["tools"])) == (0.0, "auto", 2)
+
+
+def test_parts_of_an_unknown_kind_go_back_as_they_were() -> None:
+    sent = [
+        {"role": "user", "content": [{"type": "hologram", "x": 1}, {"type": "input_file"}]},
+        {"role": "user", "content": [{"type": "input_image", "file_id": "f", "detail": "auto"}]},
+        {"role": "user", "content": ""},
+    ]
+
+    assert entries(*openai_responses.decode_input(sent)) == sent
+
+
+def test_an_id_that_is_too_long_is_made_to_fit_and_reported() -> None:
+    items = (call_with("x" * 65, "f", {}), ToolOutcome("x" * 65, (Text("ok"),)))
+    call, result = entries(*items)
+
+    assert call["call_id"] == result["call_id"]
+    assert [loss.fate for loss in losses(*items)] == ["changed", "changed"]
+
+
+def test_a_part_of_another_provider_leaves_a_remark() -> None:
+    item = Message("user", (Opaque("anthropic", "container_upload", "{}"), Text("a")))
+
+    assert entries(item)[0]["content"][0]["text"] == "[container_upload not shown]"

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from tests.provider.conversations import arguments, names
 from tests.provider.streaming import calls_given_out, completed, run
 from whence.provider.openai_responses import ResponsesAssembler, decode_response
+from whence.provider.sse import SseEvent
 from whence.provider.stream import CallDelta, ReasoningDelta, TextDelta
 from whence.provider.wire import dumps
-from whence.shapes.item import Message, Opaque, Reasoning, StopReason, Text, Usage
+from whence.shapes.item import Message, Opaque, Reasoning, Refusal, StopReason, Text, Usage
 
 CALL = {
     "type": "function_call",
@@ -233,3 +234,30 @@ def test_any_interleaving_gives_what_the_whole_answer_gives(
     streamed = completed(ResponsesAssembler(), [*events, last])
 
     assert streamed == decode_response(dumps(last["response"]))
+
+
+def test_an_event_that_is_no_json_is_a_failure_and_half_an_event_is_a_cut() -> None:
+    assert completed(ResponsesAssembler(), ["<html>"]).failure is not None
+    assembler = ResponsesAssembler()
+    assembler.feed(SseEvent(b'{"type": "resp', whole=False))
+    completion = assembler.finish()[1]
+
+    assert (completion.failure, completion.stop) == (None, StopReason.CUT)
+
+
+def test_a_refusal_is_not_shown_as_words_but_kept() -> None:
+    events = [placed("response.refusal.delta", 0, item_id="m", delta="No."), end()]
+    deltas, completion = run(ResponsesAssembler(), events)
+
+    assert completion.items == (Message("assistant", (Refusal("No."),)),)
+    assert not any(isinstance(d, TextDelta) for d in deltas)
+
+
+def test_a_done_marker_of_other_servers_is_passed_over() -> None:
+    assert completed(ResponsesAssembler(), [end(CALL), "[DONE]"]).failure is None
+
+
+def test_arguments_whose_entry_was_never_announced_are_kept_as_a_broken_call() -> None:
+    (call,) = completed(ResponsesAssembler(), [delta(0, '{"p"')]).calls
+
+    assert (call.arguments, call.text) == (None, '{"p"')

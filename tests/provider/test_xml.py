@@ -490,3 +490,42 @@ def test_calls_are_read_out_of_an_answer_in_one_piece() -> None:
 
     assert [brief(item) for item in completion.items] == ["Hi", ("ping", {})]
     assert completion.stop is StopReason.CALLS
+
+
+def test_choices_and_references_in_a_schema_say_the_type() -> None:
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "a": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/Flag"}]},
+            "b": {"$ref": "#/$defs/Loop"},
+        },
+        "$defs": {"Flag": {"type": "boolean"}, "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}]}},
+    }
+    tools = definitions_of([ToolDefinition("t", "", schema)])
+
+    assert brief(read_text("<t><a>5</a></t>", tools)[0]) == ("t", {"a": 5})
+    assert brief(read_text("<t><a>true</a><b>x</b></t>", tools)[0]) == ("t", {"a": True, "b": "x"})
+
+
+def test_the_prompt_shows_the_form_of_lists_and_objects() -> None:
+    prompt = render_prompt(TOOLS)
+
+    assert (
+        '- items (JSON of the form {"type":"array","items":{"type":"string"}}, optional)' in prompt
+    )
+    assert "- anything (any JSON value, optional)" in prompt
+    assert "- maybe (null or string, optional)" in prompt
+
+
+def test_outcomes_with_pictures_are_read_back() -> None:
+    picture = Image(Inline("image/png", "AA=="))
+    outcome = ToolOutcome("", (Text("see"), picture), name="shot")
+    said = as_text([outcome, Message.of("user", "so?")], TOOLS)[0]
+
+    assert from_text(said, TOOLS) == (outcome, Message.of("user", "so?"))
+
+
+def test_what_only_begins_like_an_outcome_is_the_users_own_text() -> None:
+    message = Message("user", (Text('<tool_result name="x">'), Text("no end")))
+
+    assert from_text([message], TOOLS) == (message,)

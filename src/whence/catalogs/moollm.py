@@ -232,6 +232,7 @@ async def search_lexical(
         glob=glob,
         runner=ports.processes,
         rg=shutil.which("rg"),
+        closed=ports.closed,
     )
     hits = [Hit(hit.path, hit.line, hit.content, list(hit.context)) for hit in found.hits]
     return Reply(hits, truncated=found.truncated, warnings=found.warnings)

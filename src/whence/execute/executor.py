@@ -39,7 +39,8 @@ async def execute(admitted: Admitted, root: Root, processes: ProcessRunner) -> E
     handler = admitted.mounted.tool.handler
     if handler is None:
         return Ended(fault=_unavailable(admitted))
-    ports = Ports(WorkspaceFiles(root, admitted.places), processes)
+    closed = admitted.closed
+    ports = Ports(WorkspaceFiles(root, admitted.places, closed), processes, closed)
     try:
         running = handler(admitted.arguments, ports)
         return _ended(await within(admitted.timeout_ms / 1000, running))

@@ -20,6 +20,7 @@ from whence.errors import (
 )
 from whence.execute.containment import Root, open_beneath
 from whence.execute.ports import Info, Kind, Writer
+from whence.shapes.pattern import matches_any
 from whence.shapes.place import Place
 
 _ENTIRE_DISK = Root("/")
@@ -55,9 +56,12 @@ def os_error(error: OSError, path: str) -> WhenceError:
 class WorkspaceFiles:
     """Implements `Files` for one call: places that the gate located, and what lies below them."""
 
-    def __init__(self, root: Root, places: Mapping[str, Place]) -> None:
+    def __init__(
+        self, root: Root, places: Mapping[str, Place], closed: tuple[str, ...] = ()
+    ) -> None:
         self._root = root
         self._places = places
+        self._closed = closed
 
     def real(self, path: str) -> str:
         """The absolute path, for programs that are started on it."""
@@ -216,6 +220,10 @@ class WorkspaceFiles:
         if not place.inside and not self._granted(place):
             raise PermissionDenied(
                 f"{path!r} leads outside the workspace", "Use a path inside the workspace."
+            )
+        if matches_any(self._closed, place.path):
+            raise PermissionDenied(
+                f"{path!r} is closed to this call", "Leave it out, or name it in a call of its own."
             )
         return place
 

@@ -101,3 +101,5 @@ class Ports:
 
     files: Files
     processes: ProcessRunner
+    closed: tuple[str, ...] = ()
+    """Patterns that stay closed to this call below the directories that it was let into."""

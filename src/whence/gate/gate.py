@@ -59,6 +59,7 @@ class Asking(msgspec.Struct, frozen=True, gc=False):
     fingerprint: bytes
     timeout_ms: int
     warnings: tuple[str, ...]
+    closed: tuple[str, ...]
     ruling: Ruling
 
 
@@ -73,6 +74,8 @@ class Admitted(msgspec.Struct, frozen=True, gc=False):
     fingerprint: bytes
     timeout_ms: int
     warnings: tuple[str, ...]
+    closed: tuple[str, ...]
+    """Patterns that stay closed below the places."""
     seal: object
 
     def __post_init__(self) -> None:
@@ -221,6 +224,7 @@ def approve(asking: Asking) -> Admitted:
         asking.fingerprint,
         asking.timeout_ms,
         asking.warnings,
+        asking.closed,
         _SEAL,
     )
 
@@ -236,6 +240,7 @@ def _outcome(draft: Draft) -> Admitted | Asking:
         draft.fingerprint,
         min(mounted.tool.sandbox.timeout_ms, limits.timeout_ms),
         draft.warnings,
+        permission.closed_below(mounted, draft.policy),
     )
     if asking and draft.ruling is not None:
         return Asking(*parts, draft.ruling)

@@ -32,7 +32,7 @@ _may_be_special = re.compile(r"(?:^|/)\.|\.(?:pem|key|p12|pfx)|id_|credentials")
 """Cheaper than all the patterns, and true wherever one of them matches."""
 _is_protected = constant_matcher(PROTECTED)
 _is_sensitive = constant_matcher(*SENSITIVE)
-_is_git = constant_matcher(".git/**")
+_is_git = constant_matcher("**/.git/**")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,21 @@ def _is_ordinary(mounted: Mounted, touched: Touched) -> bool:
     return True
 
 
+def closed_below(mounted: Mounted, policy: Policy) -> tuple[str, ...]:
+    """Patterns that stay closed below a directory that a call was let into.
+
+    A tool that walks a tree must not touch there what it could not have named without asking.
+    """
+    if not policy.rules:
+        return SENSITIVE
+    restricted = [
+        rule.pattern
+        for rule in policy.rules
+        if rule.verdict is not Verdict.ALLOW and rule.pattern and _concerns(rule, mounted)
+    ]
+    return (*SENSITIVE, *restricted)
+
+
 def refusal(mounted: Mounted, ruling: Ruling) -> Fault:
     """The fault of a denied call."""
     way_out = (
@@ -130,9 +145,7 @@ def _ruled(mounted: Mounted, touched: Touched, rules: Iterable[Rule]) -> Ruling 
 
 def _applies(rule: Rule, mounted: Mounted, touched: Touched) -> bool:
     """Restrictions hold when any path matches, permissions only when all do."""
-    if rule.tool != mounted.name and not (
-        "*" in rule.tool and fnmatchcase(mounted.name, rule.tool)
-    ):
+    if not _concerns(rule, mounted):
         return False
     outside = any(not place.inside for _, place in touched)
     if rule.pattern is None:
@@ -141,6 +154,11 @@ def _applies(rule: Rule, mounted: Mounted, touched: Touched) -> bool:
         return rule.verdict is not Verdict.ALLOW
     hits = [_path_matches(rule.pattern, place) for _, place in touched]
     return all(hits) if rule.verdict is Verdict.ALLOW else any(hits)
+
+
+def _concerns(rule: Rule, mounted: Mounted) -> bool:
+    name = mounted.name
+    return rule.tool == name or ("*" in rule.tool and fnmatchcase(name, rule.tool))
 
 
 def _path_matches(pattern: str, place: Place) -> bool:

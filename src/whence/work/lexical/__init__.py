@@ -15,8 +15,10 @@ from __future__ import annotations
 import os
 import re
 import stat
+from dataclasses import replace
 
 from whence.errors import InvalidArgs, NotFound
+from whence.shapes.pattern import path_matcher
 from whence.shapes.process import ProcessRunner
 from whence.work.lexical import ripgrep
 from whence.work.lexical.hits import Found, Hit, Query
@@ -36,8 +38,9 @@ async def search(  # noqa: PLR0913 - the arguments of the tool, the world, and t
     glob: str | None,
     runner: ProcessRunner,
     rg: str | None,
+    closed: tuple[str, ...] = (),
     cap: int = 200,
-    timeout_s: float = 10.0,
+    timeout_s: float = 9.5,
 ) -> Found:
     """Every line below `scope` that matches, up to `cap` of them, with the lines around each.
 
@@ -49,6 +52,7 @@ async def search(  # noqa: PLR0913 - the arguments of the tool, the world, and t
         glob: Which files, in the language of `.gitignore` and with `{a,b}`; `!` excludes.
         runner: Starts ripgrep.
         rg: Where ripgrep is; None searches in Python.
+        closed: Patterns of paths below the scope that are not looked into.
         cap: How many hits are wanted at most.
         timeout_s: After this the search is given up.
 
@@ -59,6 +63,10 @@ async def search(  # noqa: PLR0913 - the arguments of the tool, the world, and t
     """
     _check(query)
     asked = _placed(query, root, scope, glob=_understood(glob), limits=(cap, timeout_s))
+    if not asked.is_file:
+        named = asked.shown(os.fsencode(asked.target))
+        kept = tuple(pattern for pattern in closed if not path_matcher(pattern)(named))
+        asked = replace(asked, closed=kept)
     if rg is not None:
         return await ripgrep.search(asked, runner, rg)
     from whence.work.lexical import scan

@@ -57,6 +57,8 @@ class Query:
     """The beginning of absolute paths that is not shown; empty outside of the workspace."""
     cap: int
     timeout_s: float
+    closed: tuple[str, ...] = ()
+    """Patterns of paths that are not looked into, as `.gitignore` has them."""
 
     def shown(self, path: bytes) -> str:
         """An absolute path as a reader sees it."""

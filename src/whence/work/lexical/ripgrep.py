@@ -53,7 +53,8 @@ async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
         return found(query, [], [binary(query.shown(os.fsencode(query.target)))], "rg")
     # The last matching glob decides, so ours come after the caller's.
     globs = () if query.glob is None else (f"--glob={query.glob}",)
-    common = [rg, *_FLAGS, *globs, *_EXCLUDED]
+    closed = [f"--glob=!{pattern}" for pattern in query.closed]
+    common = [rg, *_FLAGS, *globs, *_EXCLUDED, *closed]
     output = _Output(query)
     try:
         await _run([*common, "--", query.pattern], runner, output)

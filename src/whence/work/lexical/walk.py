@@ -35,6 +35,7 @@ class Walk:
         self._query = query
         self._skip = len(os.path.join(os.fsencode(query.base), b""))
         self._glob, self._glob_selects = _compiled(query)
+        self._closed = Rules.of(query.closed) if query.closed else None
 
     def files(self) -> Iterator[bytes]:
         """Absolute paths, in the order of their names, directory by directory."""
@@ -81,10 +82,18 @@ class Walk:
         name = entry.name
         if name == b".git" or (name == b"sessions" and entry.path[self._skip :] == _SESSIONS):
             return False
+        if self._closed is not None and self._is_closed(entry.path, is_directory):
+            return False
         if self._glob is None and level is None:
             return True
         selected = self._selects(entry.path, is_directory)
         return not _is_excluded(entry.path, is_directory, level) if selected is None else selected
+
+    def _is_closed(self, path: bytes, is_directory: bool) -> bool:
+        relative = path[self._skip :].decode("utf-8", "replace")
+        return self._closed is not None and bool(
+            self._closed.excludes(relative, is_directory=is_directory)
+        )
 
     def _selects(self, path: bytes, is_directory: bool) -> bool | None:
         """Whether the glob takes a path in or leaves it out, whatever `.gitignore` says."""
