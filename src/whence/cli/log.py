@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 def _session_directory(options: argparse.Namespace) -> str:
     from whence.cli.options import workspace_of
     from whence.errors import NotFound
-    from whence.loop.session import SESSIONS, newest_session
+    from whence.journal.sessions import SESSIONS, newest_session
 
     sessions = os.path.join(workspace_of(options), SESSIONS)
     name = options.session or newest_session(sessions)

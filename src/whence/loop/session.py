@@ -19,6 +19,7 @@ from whence.execute.process import Processes
 from whence.gate.quota import Usage
 from whence.journal.read import last_entries
 from whence.journal.redact import Redactor
+from whence.journal.sessions import SESSIONS
 from whence.journal.write import Journal
 from whence.loop.perform import Room, perform
 from whence.loop.settings import load_policy
@@ -27,29 +28,12 @@ from whence.shapes.call import Call, Outcome
 from whence.shapes.policy import Policy
 from whence.shapes.tool import Tool
 
-SESSIONS = os.path.join(".agent", "sessions")
 _REMEMBERED = 128
 
 
 def new_session_id() -> str:
     """A name that sorts by time and that nobody else has."""
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
-
-
-def newest_session(sessions: str) -> str | None:
-    """The session whose journal was written last."""
-    newest: tuple[float, str] | None = None
-    try:
-        with os.scandir(sessions) as found:
-            for entry in found:
-                try:
-                    written = os.stat(os.path.join(entry.path, "session-log.head")).st_mtime
-                except OSError:
-                    continue
-                newest = max(newest or (written, entry.name), (written, entry.name))
-    except OSError:
-        return None
-    return newest[1] if newest else None
 
 
 class Session:
