@@ -15,13 +15,14 @@ from whence.shapes.event import Event
 _STAMPED = frozenset({"type", "timestamp", "seq", "prev", "hash", "salvaged_from", "altered"})
 
 
-def compose(event: Event, redactor: Redactor) -> bytes:
+def compose(event: Event, redactor: Redactor) -> str:
     """The text of an event after its time of day, without secrets, up to its stamp."""
     text = _text(event)
-    return _text(redactor.event(event)) if redactor.suspects(text) else text
+    suspicious = redactor.suspects(text.encode())
+    return _text(redactor.event(event)) if suspicious else text
 
 
-def _text(event: Event) -> bytes:
+def _text(event: Event) -> str:
     if not _STAMPED.isdisjoint(event.fields):
         raise InvalidArgs(
             f"an event of type {event.type!r} brings keys of the journal's own: "
@@ -30,7 +31,7 @@ def _text(event: Event) -> bytes:
         )
     block = emit(event.fields, event.comments, kind=event.type)
     narrative = f"{paragraphs(event.narrative)}\n\n" if event.narrative else ""
-    return f"{_heading(event.title)}{narrative}```yaml\n{block}".encode()
+    return f"{_heading(event.title)}{narrative}```yaml\n{block}"
 
 
 @lru_cache(maxsize=256)
@@ -38,20 +39,17 @@ def _heading(title: str) -> str:
     return f" — {one_line(title)}\n\n"
 
 
-def sealed(top: str, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
+def sealed(top: str, text: str, seq: int, prev: str) -> tuple[bytes, str]:
     """A whole record and its hash; `top` is the file's header, where it is the first one."""
     moment = now()
-    stamp = f'timestamp: "{moment}"\n'
-    return seal_up(
-        b"%b%b%b" % (f"{top}## {moment[11:19]}".encode(), text, stamp.encode()), seq, prev
-    )
+    return seal_up(f'{top}## {moment[11:19]}{text}timestamp: "{moment}"\n'.encode(), seq, prev)
 
 
 def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
     """A whole record and its hash, given everything above its `seq`."""
     lead = text + closing(seq, prev)
     digest = seal(prev, lead)
-    return b"%b%b%b" % (lead, digest.encode(), END), digest
+    return lead + digest.encode() + END, digest
 
 
 def now() -> str:

@@ -37,6 +37,7 @@ _NOT_LITERAL = re.compile(f"```|[^\t\n{_RAW}]").search
 _SCALARS: dict[str, str] = {}
 """Names of tools, paths and words of the protocol come again and again."""
 _REMEMBERED = 4096
+_NO_NOTES: tuple[list[str], None] = ([], None)
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -143,10 +144,10 @@ def _name(key: str, pad: str) -> str:
 
 def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Notes | None) -> None:
     pad = " " * indent
+    below = None
     for key, value in fields.items():
-        below = None
-        if notes and key in notes:
-            texts, below = notes[key]
+        if notes:
+            texts, below = notes.get(key, _NO_NOTES)
             out.extend(f"{pad}{line}\n" for line in comment_lines(texts))
         name = _SCALARS.get(key) or _name(key, pad)
         kind = type(value)
