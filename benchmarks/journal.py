@@ -14,9 +14,9 @@ from benchmarks.measure import Ratio, Result, compare, of_function, of_reading, 
 from benchmarks.startup import WHENCE
 from whence.journal.query import stats, why
 from whence.journal.read import last_entries
+from whence.journal.sessions import SESSIONS
 from whence.journal.verify import verify
 from whence.journal.write import Journal
-from whence.loop.session import SESSIONS
 from whence.shapes.event import Event
 
 LARGE, SMALL = 100_000, 10_000
