@@ -152,8 +152,10 @@ def test_options_may_stand_anywhere(whence: Command) -> None:
         ["call", "--session", "s", "fs.ls", given],
         ["call", "fs.ls", "--session", "s", given],
         ["call", "fs.ls", given, "--session", "s"],
+        ["--session", "s", "-C", ".", "call", "fs.ls", given],
     ):
         assert whence(*arguments).json["session"] == "s"
+    assert whence("-C", ".", "log", "verify").code == 0
 
 
 def test_rules_from_the_command_line_decide(whence: Command) -> None:

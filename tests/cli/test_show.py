@@ -77,3 +77,12 @@ def test_a_file_with_errors_is_not_shown(whence: Command) -> None:
 
     assert ran.code == 1
     assert "bad.chatmd:1:" in ran.err
+
+
+@pytest.mark.parametrize("protocol", ["openai", "responses", "anthropic", "mcp"])
+def test_tools_can_be_shown_as_a_protocol_sends_them(whence: Command, protocol: str) -> None:
+    tools = whence("tools", "--as", protocol).json
+
+    assert len(tools) == 8
+    assert all("why" in json.dumps(tool) for tool in tools)
+    assert "<fs_read>" in whence("tools", "fs.read", "--as", "xml").out

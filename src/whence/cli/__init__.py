@@ -24,7 +24,7 @@ COMMANDS = {
 }
 
 _HELP = """\
-usage: whence [--version] [--help] COMMAND …
+usage: whence [--version] [--help] [-C DIR] [--session ID] COMMAND …
 
 Agents as text files, whose every tool call says why.
 
@@ -38,7 +38,7 @@ whence COMMAND --help says more. An example:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; exit code 0 fine, 1 failed, 2 wrong usage, 130 interrupted."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = _command_first(list(sys.argv[1:] if argv is None else argv))
     if arguments in (["--version"], ["-V"]):
         from whence import __version__
 
@@ -53,6 +53,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     from whence.cli.command import run
 
     return run(arguments[0], arguments[1:])
+
+
+def _command_first(arguments: list[str]) -> list[str]:
+    """`-C DIR` and `--session ID` may stand before the command, too."""
+    before: list[str] = []
+    while len(arguments) > 2 and arguments[0] in ("-C", "--session"):
+        before += arguments[:2]
+        arguments = arguments[2:]
+    return arguments + before
 
 
 def _unknown(name: str) -> int:

@@ -17,6 +17,7 @@ examples:
   whence tools agent.chatmd       the tools that an agent file declares
   whence tools fs.read            one tool, with its schemas and examples
   whence tools --mode ask --json  what a mode leaves, for a program
+  whence tools --as anthropic     as one provider is sent them
 """
 
 
@@ -28,6 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--catalog", metavar="NAME", help="only the tools of this catalog")
     parser.add_argument("--mode", metavar="NAME", help="only the tools that this mode has")
     parser.add_argument("--json", action="store_true", help="print JSON, schemas included")
+    parser.add_argument(
+        "--as",
+        dest="protocol",
+        choices=("openai", "responses", "anthropic", "mcp", "xml"),
+        help="print the tools as this protocol sends them",
+    )
     add_workspace(parser)
 
 
@@ -36,6 +43,11 @@ def run(options: argparse.Namespace) -> int:
     import msgspec
 
     mounted, single = _chosen(options)
+    if options.protocol:
+        from whence.loop.request import show_tools
+
+        print(show_tools(mounted, options.protocol))
+        return 0
     if options.json or single:
         listed = [_as_json(item) for item in mounted]
         value = listed[0] if single else listed

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from whence.declare.toolbox import Toolbox
+import msgspec
+
+from whence.declare.toolbox import Mounted, Toolbox
 from whence.loop.agent_file import AgentFile
 from whence.loop.conversation import Reader
 from whence.provider import anthropic, mcp_tools, openai_chat, openai_responses, xml
@@ -64,6 +66,19 @@ def show(agent: AgentFile, workspace: str, protocol: str) -> Shown:
         tokens(body) - sum(sizes.values()),
         sizes,
     )
+
+
+def show_tools(tools: Iterable[Mounted], protocol: str) -> str:
+    """Tools as one protocol sends them: a JSON list, or the words of the XML form."""
+    if protocol == "xml":
+        return render_prompt(definitions_of(tools))
+    if protocol == "mcp":
+        fragments = [dumps(mcp_tools.encode_tool(tool)) for tool in tools]
+    else:
+        codecs = {"openai": openai_chat, "responses": openai_responses, "anthropic": anthropic}
+        codec: Any = codecs[protocol]
+        fragments = list(codec.encode_tools(tools).fragments)
+    return msgspec.json.format(b"[" + b",".join(fragments) + b"]", indent=2).decode()
 
 
 def tokens(text: bytes) -> int:
