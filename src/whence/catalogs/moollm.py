@@ -12,7 +12,7 @@ from whence.declare.function import tool
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.tool import Effect, Example, Tool
-from whence.work import files, lexical, patching
+from whence.work import files, patching
 
 READ = Effect.READ
 WRITE = Effect.WRITE
@@ -225,6 +225,8 @@ async def search_lexical(
     glob: Annotated[str, "File pattern (e.g., '*.md')"] | None = None,
 ) -> Reply:
     """Full-text search with regex support."""
+    from whence.work import lexical
+
     found = await lexical.search(
         query,
         root=ports.files.real("."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import heapq
 import os
@@ -15,6 +14,7 @@ from typing import BinaryIO, Literal
 from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
 from whence.execute.ports import Files, Info, Kind
 from whence.work import text
+from whence.work.pause import pause
 
 READ_CAP = 1_000_000
 """Bytes of one reading; more is cut at a line's end."""
@@ -179,7 +179,7 @@ async def fingerprint(files: Files, path: str) -> str | None:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
             if len(chunk) == _CHUNK:
-                await asyncio.sleep(0)
+                await pause()
     return digest.hexdigest()
 
 
@@ -234,7 +234,7 @@ async def _copy_file(files: Files, src: str, dst: str) -> int:
         while chunk := file.read(_CHUNK):
             out.write(chunk)
             size += len(chunk)
-            await asyncio.sleep(0)
+            await pause()
     return size
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import BinaryIO
 
 from whence.errors import InvalidArgs
+from whence.work.pause import pause
 
 _CHUNK = 1 << 20
 _BOM = "\ufeff"
@@ -55,7 +55,7 @@ async def line_span(
         size += len(chunk)
         tail = chunk[-1:]
         if size > _CHUNK:
-            await asyncio.sleep(0)
+            await pause()
     lines = newlines + (1 if tail not in (b"", b"\n") else 0)
     return (size if begin is None else begin), (size if end is None else end), lines
 
