@@ -61,28 +61,30 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _chosen(options: argparse.Namespace) -> tuple[list[Mounted], bool]:
+    """The tools to show, and whether one was asked for by name."""
     from whence.cli.options import load_runnable, tools_of, workspace_of
     from whence.declare.toolbox import Toolbox
     from whence.errors import NotFound
-    from whence.gate.mode import group_of
-    from whence.loop.settings import load_mode
 
     file = options.name if options.name and _is_file(options.name) else None
     declared = load_runnable(file, workspace_of(options)).resolved.tools if file else None
     toolbox = Toolbox(tools_of(options) if declared is None else declared)
-    mode = load_mode(workspace_of(options), options.mode) if options.mode else None
     if options.name and not file:
         found = toolbox.find(options.name)
         if found is None:
             close = ", ".join(toolbox.names.closest(options.name))
             raise NotFound(f"unknown tool {options.name!r}", f"Closest names: {close}.")
         return [found], True
-    listed = [
-        item
-        for item in toolbox
-        if mode is None or group_of(item.tool) is None or group_of(item.tool) in mode.groups
-    ]
-    return listed, False
+    return _of_mode(list(toolbox), options) if options.mode else list(toolbox), False
+
+
+def _of_mode(listed: list[Mounted], options: argparse.Namespace) -> list[Mounted]:
+    from whence.cli.options import workspace_of
+    from whence.gate.mode import group_of
+    from whence.loop.settings import load_mode
+
+    groups = load_mode(workspace_of(options), options.mode).groups
+    return [item for item in listed if group_of(item.tool) in (None, *groups)]
 
 
 def _is_file(name: str) -> bool:

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
-from rapidfuzz import fuzz, process, utils
-
 from whence.errors import Conflict, NotFound
 
 MAX_WIRE_LENGTH = 64
@@ -68,6 +66,8 @@ class Names:
 
     def closest(self, name: str, n: int = 3) -> list[str]:
         """At most `n` canonical names that look like `name`, the likeliest first."""
+        from rapidfuzz import fuzz, process, utils
+
         found = process.extract(
             name[:_LONGEST_GUESS],
             list(self.owners),

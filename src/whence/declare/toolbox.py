@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from whence.declare.names import Names
 from whence.errors import InvalidArgs
 from whence.shapes.json import JSONObject
 from whence.shapes.tool import Tool
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 WHY_PROPERTY: JSONObject = {
     "type": "string",
@@ -55,6 +56,8 @@ class Mounted:
     @cached_property
     def validator(self) -> jsonschema_rs.Draft202012Validator:
         """Compiled on the first call; patterns are linear-time and nothing is fetched."""
+        import jsonschema_rs
+
         try:
             return jsonschema_rs.Draft202012Validator(
                 dict(self.tool.input_schema),

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from rapidfuzz import process, utils
-
 from whence.errors import InvalidArgs
 
 Schema: TypeAlias = dict[str, Any]
@@ -241,6 +239,8 @@ def too_deep(at: Path) -> InvalidArgs:
 
 def unknown_word(word: str, at: Path) -> InvalidArgs:
     """The error for a word that names no type, with the closest one that does."""
+    from rapidfuzz import process, utils
+
     near = process.extractOne(
         word, list(TYPE_WORDS), processor=utils.default_process, score_cutoff=60
     )
