@@ -31,6 +31,18 @@ def test_python_in_the_documents_runs(page: str, tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (0, "12.0\n"), done.stderr
 
 
+def test_the_agent_file_of_the_readme_has_no_problem(tmp_path: Path) -> None:
+    (snippet,) = blocks(HERE / "README.md", "xml")
+    (tmp_path / "agent.chatmd").write_text(snippet, "utf-8")
+
+    for arguments in (["check", "--strict"], ["show"], ["fmt", "--diff"], ["tools"]):
+        done = subprocess.run(
+            [os.path.join(BIN, "whence"), *arguments, "agent.chatmd"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0 or arguments[0] == "fmt", done.stdout + done.stderr
+
+
 def test_the_tutorial_works_command_by_command(tmp_path: Path) -> None:
     script = "\n".join(blocks(HERE / "docs" / "tutorial.md", ""))
     done = subprocess.run(
