@@ -94,7 +94,8 @@ class Draft(msgspec.Struct, gc=False):
     policy: Policy
     usage: Usage
     locate: Locate
-    mounted: Mounted | None = None
+    tool: Mounted | Any = None
+    """None until the first check has found it."""
     arguments: dict[str, Any] = {}
     why: str = ""
     comments: tuple[Comment, ...] = ()
@@ -103,19 +104,12 @@ class Draft(msgspec.Struct, gc=False):
     fingerprint: bytes = b""
     ruling: Ruling | None = None
 
-    @property
-    def tool(self) -> Mounted:
-        """The tool; the checks after the first have one."""
-        if self.mounted is None:
-            raise RuntimeError("the name check comes first")
-        return self.mounted
-
 
 def check_name(draft: Draft) -> Fault | None:
     """Is there such a tool, and did the call arrive whole?"""
     call = draft.call
-    draft.mounted = draft.toolbox.find(call.tool)
-    if draft.mounted is None:
+    draft.tool = draft.toolbox.find(call.tool)
+    if draft.tool is None:
         close = draft.toolbox.names.closest(call.tool)
         known = f"Did you mean {', '.join(close)}?" if close else "No tool has a name like that."
         return Fault(
@@ -127,14 +121,14 @@ def check_name(draft: Draft) -> Fault | None:
     if call.unparsed is not None:
         return Fault(
             "PARSE_ERROR",
-            f"{draft.mounted.name}: the arguments could not be read: {call.parse_problem}",
+            f"{draft.tool.name}: the arguments could not be read: {call.parse_problem}",
             "Send the whole call again as one valid JSON object.",
             details={"received": call.unparsed[:500]},
         )
     if not isinstance(call.arguments, dict):
         return Fault(
             "INVALID_ARGS",
-            f"{draft.mounted.name}: arguments must be an object, not {call.arguments!r:.200}",
+            f"{draft.tool.name}: arguments must be an object, not {call.arguments!r:.200}",
             'Send an object, as in {"why": "…"}.',
         )
     return None
@@ -251,7 +245,7 @@ def _refuse(draft: Draft, fault: Fault, failed: str, position: int) -> Refused:
     further = [] if failed in ENDS_HERE else _further(draft, position)
     if further:
         fault = replace(fault, details={**fault.details, "also": further})
-    if draft.mounted is not None and failed == "name" and isinstance(draft.call.arguments, dict):
+    if draft.tool is not None and failed == "name" and isinstance(draft.call.arguments, dict):
         check_why(draft)
     violation = draft.ruling.violation if draft.ruling is not None else None
     return Refused(_request(draft), fault, violation if failed == "permission" else None)
@@ -270,7 +264,7 @@ def _further(draft: Draft, position: int) -> list[dict[str, str]]:
 
 def _request(draft: Draft) -> Request:
     call = draft.call
-    known = draft.mounted
+    known = draft.tool
     name = known.name if known else call.tool
     arguments = draft.arguments
     if known is None and isinstance(call.arguments, dict):

@@ -42,7 +42,11 @@ def _heading(title: str) -> str:
 def sealed(top: str, text: str, seq: int, prev: str) -> tuple[bytes, str]:
     """A whole record and its hash; `top` is the file's header, where it is the first one."""
     moment = now()
-    return seal_up(f'{top}## {moment[11:19]}{text}timestamp: "{moment}"\n'.encode(), seq, prev)
+    lead = (
+        f'{top}## {moment[11:19]}{text}timestamp: "{moment}"\nseq: {seq}\nprev: "{prev}"\nhash: "'
+    ).encode()
+    digest = seal(prev, lead)
+    return lead + digest.encode() + END, digest
 
 
 def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:

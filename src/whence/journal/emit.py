@@ -152,9 +152,12 @@ def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Note
         name = _SCALARS.get(key) or _name(key, pad)
         kind = type(value)
         if kind is str and ("\n" not in value or (indent == 0 and key in _ONE_LINE)):
-            out.append(f"{pad}{name}: {scalar(value)}\n")
+            out.append(f"{pad}{name}: {_SCALARS.get(value) or scalar(value)}\n")
         elif kind is int and -_PLENTY < value < _PLENTY:
             out.append(f"{pad}{name}: {value}\n")
+        elif kind is dict and value and indent < 2 * MAX_DEPTH:
+            out.append(f"{pad}{name}:\n")
+            _mapping(out, value, indent + 2, below)
         else:
             _node(out, f"{pad}{name}:", value, indent, below)
 

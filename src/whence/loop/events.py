@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,11 +14,27 @@ from whence.shapes.call import Call, Comment, Fault, Outcome
 from whence.shapes.event import Event
 
 _SHORT = 200
+_UNPARSED = 2_000
+_CONTAINERS = frozenset({dict, list})
 
 
-def tool_call(request: Request, why_key: str, inline: int, call: Call) -> Event:
-    """A call as it was made, reason included. A long argument is named by its hash and length."""
-    args = {name: _abridged(value, inline) for name, value in request.arguments.items()}
+def abridge(arguments: Mapping[str, Any], inline: int) -> tuple[dict[str, Any], bool]:
+    """The arguments as the journal shows them, and whether one was too long to stand there.
+
+    A long argument is named by its hash and length.
+    """
+    shown: dict[str, Any] = {}
+    abridged = False
+    for name, value in arguments.items():
+        kind = type(value)
+        long = len(value) > inline if kind is str else kind in _CONTAINERS and _size(value) > inline
+        shown[name] = _digest(value) if long else value
+        abridged = abridged or long
+    return shown, abridged
+
+
+def tool_call(request: Request, args: dict[str, Any], why_key: str, call: Call) -> Event:
+    """A call as it was made, reason included; `args` as `abridge` gives them."""
     args[why_key] = request.why or None
     fields: dict[str, Any] = {"tool": request.tool}
     if request.requested_as is not None:
@@ -28,16 +45,13 @@ def tool_call(request: Request, why_key: str, inline: int, call: Call) -> Event:
         fields["parent"] = call.parent
     fields["args"] = args
     if request.unparsed is not None:
-        fields["unparsed"] = _abridged(request.unparsed, inline)
+        fields["unparsed"] = request.unparsed[:_UNPARSED]
     if request.paths:
         fields["paths"] = list(request.paths)
-    comments = tuple(Comment(("args", *comment.at), comment.text) for comment in request.comments)
+    comments = request.comments and tuple(
+        Comment(("args", *comment.at), comment.text) for comment in request.comments
+    )
     return Event("tool_call", fields, f"Tool Call: {request.tool}", request.why, comments)
-
-
-def is_abridged(request: Request, inline: int) -> bool:
-    """Whether an argument is too long to stand in the journal."""
-    return any(_size(value) > inline for value in request.arguments.values())
 
 
 def tool_result(outcome: Outcome, whole: str | None) -> Event:
@@ -109,13 +123,7 @@ def _preview(request: Request) -> str:
 
 
 def _size(value: Any) -> int:
-    if type(value) is str:
-        return len(value)
-    return len(msgspec.json.encode(value)) if isinstance(value, dict | list) else 0
-
-
-def _abridged(value: Any, inline: int) -> Any:
-    return value if _size(value) <= inline else _digest(value)
+    return len(msgspec.json.encode(value))
 
 
 def _digest(value: Any) -> dict[str, Any]:

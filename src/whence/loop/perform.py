@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
@@ -55,13 +56,16 @@ async def perform(call: Call, room: Room) -> Outcome:
     """Take a call to its outcome. Nothing else in the program runs a tool."""
     started = time.perf_counter()
     admission = admit(call, room.toolbox, room.policy, room.usage, room.root.locate)
+    inline = room.policy.limits.inline_chars
+    args, abridged = events.abridge(admission.request.arguments, inline)
     try:
-        call_id = _record_call(call, admission, room)
+        call_id = _record_call(call, admission, args, room)
     except Unavailable as error:
         return _outcome(room, call.id or "", admission, started, fault=Fault.of(error))
-    unkept = _keep_arguments(admission.request, call_id, room)
-    if unkept is not None:
-        admission = Refused(admission.request, unkept)
+    if abridged:
+        unkept = _keep_arguments(admission.request, call_id, room)
+        if unkept is not None:
+            admission = Refused(admission.request, unkept)
     if isinstance(admission, Asking):
         admission = await _ask(admission, call_id, room)
     if isinstance(admission, Refused):
@@ -69,19 +73,16 @@ async def perform(call: Call, room: Room) -> Outcome:
     return await _run(admission, call_id, room, started)
 
 
-def _record_call(call: Call, admission: Admitted | Asking | Refused, room: Room) -> str:
-    inline = room.policy.limits.inline_chars
-    request = admission.request
+def _record_call(
+    call: Call, admission: Admitted | Asking | Refused, args: dict[str, Any], room: Room
+) -> str:
     mounted = room.toolbox.find(call.tool)
     why_key = mounted.why_key if mounted else "why"
-    event = events.tool_call(request, why_key, inline, call)
-    return room.journal.append_call(event)
+    return room.journal.append_call(events.tool_call(admission.request, args, why_key, call))
 
 
 def _keep_arguments(request: Request, call_id: str, room: Room) -> Fault | None:
     """Put arguments that are too long for the log beside it; a fault where there is no room."""
-    if not events.is_abridged(request, room.policy.limits.inline_chars):
-        return None
     whole = _encode(room.redactor.redact(request.arguments))
     try:
         write_artifact(room.journal.directory, request.tool, f"{call_id}.args.json", whole)
