@@ -12,7 +12,7 @@ from whence.declare.function import tool
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.tool import Effect, Example, Tool
-from whence.work import files, patching
+from whence.work import files
 
 READ = Effect.READ
 WRITE = Effect.WRITE
@@ -42,6 +42,15 @@ class Appended:
 
     bytes_written: int
     created: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """What fs.patch returns."""
+
+    hunks_applied: int
+    added: int
+    removed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +146,7 @@ async def fs_append(
     category="fs",
     source="builtin",
     paths={"path": WRITE},
-    output=patching.Patched,
+    output=Patched,
     examples=[
         Example(
             {"path": "a.txt", "diff": "@@ -1 +1 @@\n-old\n+new\n"},
@@ -151,8 +160,11 @@ async def fs_patch(
     diff: Annotated[str, "Unified diff format"],
 ) -> Reply:
     """Apply unified diff to file."""
-    done, size, warnings = await patching.patch(ports.files, path, diff)
-    return Reply(done, warnings=warnings, bytes_written=size)
+    from whence.work.patching import patch
+
+    done = await patch(ports.files, path, diff)
+    counts = Patched(done.hunks_applied, done.added, done.removed)
+    return Reply(counts, warnings=done.warnings, bytes_written=done.bytes_written)
 
 
 @tool(

@@ -21,9 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
-
-import jsonschema_rs
+from typing import TYPE_CHECKING, Any
 
 from whence.declare.type_text import (
     MAX_DEPTH,
@@ -39,6 +37,9 @@ from whence.declare.type_text import (
     unknown_word,
 )
 from whence.errors import InvalidArgs
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 MAX_NODES = 20_000
 """How many values a schema may hold."""
@@ -279,6 +280,8 @@ def _check_scalar(value: object, at: Path) -> None:
 
 @cache
 def _metaschema() -> jsonschema_rs.Draft202012Validator:
+    import jsonschema_rs
+
     return jsonschema_rs.Draft202012Validator(
         {"$ref": "https://json-schema.org/draft/2020-12/schema"}, offline=True
     )

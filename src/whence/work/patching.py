@@ -19,10 +19,12 @@ class Patched:
     hunks_applied: int
     added: int
     removed: int
+    bytes_written: int
+    warnings: tuple[str, ...]
 
 
-async def patch(files: Files, path: str, diff: str) -> tuple[Patched, int, tuple[str, ...]]:
-    """Apply the diff; what it did, the bytes written, and warnings."""
+async def patch(files: Files, path: str, diff: str) -> Patched:
+    """Apply the diff, or change nothing and say why."""
     parsed = unified.parse(diff)
     present = files.info(path) is not None
     if not present and not parsed.creates:
@@ -31,11 +33,11 @@ async def patch(files: Files, path: str, diff: str) -> tuple[Patched, int, tuple
     before = text.decode(await work.read_whole(files, path), path) if present else None
     mark, body = text.split_bom(before) if before is not None else ("", None)
     applied = unified.apply(parsed, body)
+    counts = (applied.hunks_applied, applied.added, applied.removed)
     warnings = (*applied.warnings, *_named_otherwise(parsed, path))
-    done = Patched(applied.hunks_applied, applied.added, applied.removed)
     if applied.text is None:
         files.remove(path)
-        return done, 0, warnings
+        return Patched(*counts, 0, warnings)
     if before is None and os.path.dirname(path):
         files.make_directories(os.path.dirname(path))
     data = (mark + applied.text).encode()
@@ -43,7 +45,7 @@ async def patch(files: Files, path: str, diff: str) -> tuple[Patched, int, tuple
         raise Conflict(f"{path!r} changed while it was patched", "Read it again, then patch.")
     with files.replacing(path) as out:
         out.write(data)
-    return done, len(data), warnings
+    return Patched(*counts, len(data), warnings)
 
 
 def _named_otherwise(patch: unified.Patch, path: str) -> tuple[str, ...]:
