@@ -241,6 +241,14 @@ def test_deeply_nested_arguments_and_schemas_are_refused() -> None:
         Toolbox([Tool("x.y", "x", schema, None)])
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a" * 5000 + "\udc80"])
+def test_text_that_is_no_unicode_is_invalid(text: str) -> None:
+    fault = refused("fs.write", {"why": WHY, "path": "a", "content": text})
+
+    assert fault.code == "INVALID_ARGS"
+    assert "Unicode" in fault.message
+
+
 def test_a_path_with_a_nul_byte_is_invalid() -> None:
     assert refused("fs.read", {"why": WHY, "path": "a\0b"}).code == "INVALID_ARGS"
 

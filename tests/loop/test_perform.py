@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -170,6 +171,48 @@ async def test_a_cancelled_call_is_recorded_as_such(
             await task
 
     assert entries(tmp_path)[2].fields["error"]["code"] == "CANCELLED"
+
+
+@pytest.mark.requirement("execute:cancel")
+async def test_a_call_cancelled_while_a_person_thinks_is_recorded_as_such(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    asked = asyncio.Event()
+
+    async def approver(_: Question) -> Answer:
+        asked.set()
+        await asyncio.Event().wait()
+        return Answer(approved=True)
+
+    with opened(approver=approver) as session:
+        task = asyncio.create_task(session.call("demo.deploy", WHY, target="x"))
+        await asked.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    assert entries(tmp_path)[2].fields["error"]["code"] == "CANCELLED"
+
+
+@pytest.mark.requirement("journal:full-disk")
+async def test_an_approval_that_cannot_be_recorded_lets_nothing_through(
+    opened: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def approver(_: Question) -> Answer:
+        def no_room(*_: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr("whence.journal.store.os.write", no_room)
+        return Answer(approved=True)
+
+    session = opened(approver=approver)
+    outcome = await session.call("demo.deploy", WHY, target="x")
+    monkeypatch.undo()
+    session.close()
+
+    assert outcome.fault is not None
+    assert outcome.fault.code == "UNAVAILABLE"
+    assert "tool_result" not in types(tmp_path)
 
 
 @pytest.mark.requirement("execute:bug")
@@ -346,6 +389,21 @@ async def test_a_secret_in_arguments_or_results_is_not_on_disk(
     assert outcome.result == secret * 3
     kept = b"".join(p.read_bytes() for p in (tmp_path / ".agent").rglob("*") if p.is_file())
     assert secret.encode() not in kept
+
+
+@pytest.mark.parametrize("text", ["\ud800", "long " * 1000 + "\udc80"])
+async def test_text_that_is_no_unicode_is_refused_and_recorded(
+    opened: Callable[..., Session], tmp_path: Path, text: str
+) -> None:
+    with opened() as session:
+        outcome = await session.call("demo.echo", WHY, text=text)
+        nested = await session.call("demo.echo", WHY, text=[text])
+
+    assert outcome.fault is not None
+    assert nested.fault is not None
+    assert {outcome.fault.code, nested.fault.code} == {"INVALID_ARGS"}
+    assert types(tmp_path)[1:-1] == ["tool_call", "tool_error"] * 2
+    assert verify(os.fspath(tmp_path / ".agent" / "sessions" / "s")).ok
 
 
 async def test_long_arguments_are_kept_beside_the_journal(

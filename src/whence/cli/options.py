@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from whence.shapes.tool import Tool
 
 
+PROTOCOLS = ("openai", "responses", "anthropic", "mcp", "xml")
+"""What `--as` takes; `openai` is chat completions."""
+
+
 def add_workspace(parser: argparse.ArgumentParser) -> None:
     """`-C DIR`."""
     parser.add_argument(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from whence.cli.options import add_workspace
+from whence.cli.options import PROTOCOLS, add_workspace
 
 EXAMPLE = """\
 The request goes to standard output, the estimate of its tokens to standard error.
@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as",
         dest="protocol",
-        choices=("openai", "responses", "anthropic", "mcp", "xml"),
+        choices=PROTOCOLS,
         default="openai",
         help="the protocol (default: openai, i.e. chat completions)",
     )

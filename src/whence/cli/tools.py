@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from whence.cli.options import add_workspace
+from whence.cli.options import PROTOCOLS, add_workspace
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as",
         dest="protocol",
-        choices=("openai", "responses", "anthropic", "mcp", "xml"),
+        choices=PROTOCOLS,
         help="print the tools as this protocol sends them",
     )
     add_workspace(parser)

@@ -37,8 +37,6 @@ class Mounted:
         self.is_open = _is_open(tool.input_schema)
         self.is_flat = not self.is_open and all(_is_scalar(part) for part in properties.values())
         """Whether no argument can be a list or an object."""
-        self.prefix = tool.name.encode() + b"\0"
-        """What the fingerprint of a call begins with."""
 
     @cached_property
     def wire_schema(self) -> dict[str, Any]:

@@ -59,11 +59,11 @@ def _ended(returned: object) -> Ended:
     reply = returned if isinstance(returned, Reply) else Reply(returned)
     value = msgspec.to_builtins(reply.value)
     try:
-        text = value if type(value) is str else _encode(value).decode()
-        text.isascii() or text.encode()
+        written = _encode(value)
     except UnicodeEncodeError:
         value = _readable(value)
-        text = value if type(value) is str else _encode(value).decode()
+        written = _encode(value)
+    text = value if type(value) is str else written.decode()
     return Ended(value, text, None, reply.truncated, reply.warnings, reply.bytes_written)
 
 

@@ -152,14 +152,18 @@ def check_why(draft: Draft) -> Fault | None:
 def check_schema(draft: Draft) -> Fault | None:
     """Do the arguments fit?"""
     draft.arguments, fault = schema.check(draft.tool, draft.arguments)
-    if fault is None:
-        draft.fingerprint = draft.tool.prefix + _encode(draft.arguments)
-        if len(draft.fingerprint) > _MAX_ARGUMENT_BYTES:
-            size = len(draft.fingerprint)
-            return Fault(
-                "QUOTA_EXCEEDED", f"the arguments have {size} bytes", "Send them in several calls."
-            )
-    return fault
+    if fault is not None:
+        return fault
+    try:
+        written = _encode(draft.arguments)
+    except UnicodeEncodeError as error:
+        message = f"{draft.tool.name}: the arguments are not valid Unicode: {error.object[:80]!r}"
+        return Fault("INVALID_ARGS", message, "Send ordinary text, without halves of characters.")
+    if len(written) > _MAX_ARGUMENT_BYTES:
+        message = f"{draft.tool.name}: the arguments have {len(written)} bytes"
+        return Fault("QUOTA_EXCEEDED", message, "Send them in several calls.")
+    draft.fingerprint = quota.fingerprint(draft.tool.name, written)
+    return None
 
 
 def check_mode(draft: Draft) -> Fault | None:

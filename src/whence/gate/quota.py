@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from whence.shapes.call import Fault
 from whence.shapes.policy import Quotas
 
 _MEMORY = 64
+_LONGEST = 512
+
+
+def fingerprint(tool: str, written: bytes) -> bytes:
+    """What two calls that ask for the same have in common: the tool and the arguments as JSON.
+
+    Fingerprints are remembered, so long arguments are held by their hash.
+    """
+    short = len(written) <= _LONGEST
+    return tool.encode(errors="replace") + b"\0" + (written if short else sha256(written).digest())
 
 
 @dataclass(slots=True)

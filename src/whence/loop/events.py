@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,11 @@ def abridge(arguments: Mapping[str, Any], inline: int) -> tuple[dict[str, Any], 
     abridged = False
     for name, value in arguments.items():
         kind = type(value)
-        long = len(value) > inline if kind is str else kind in _CONTAINERS and _size(value) > inline
+        long = (
+            len(value) > inline
+            if kind is str
+            else kind in _CONTAINERS and len(written(value)) > inline
+        )
         shown[name] = _digest(value) if long else value
         abridged = abridged or long
     return shown, abridged
@@ -45,7 +50,8 @@ def tool_call(request: Request, args: dict[str, Any], why_key: str, call: Call) 
         fields["parent"] = call.parent
     fields["args"] = args
     if request.unparsed is not None:
-        fields["unparsed"] = request.unparsed[:_UNPARSED]
+        whole = request.unparsed
+        fields["unparsed"] = whole if len(whole) <= _UNPARSED else _digest(whole)
     if request.paths:
         fields["paths"] = list(request.paths)
     comments = request.comments and tuple(
@@ -118,15 +124,19 @@ def user_approval(request: Request, call_id: str, reason: str, answer: Answer) -
 
 
 def _preview(request: Request) -> str:
-    text = msgspec.json.encode(request.arguments).decode(errors="replace")
+    text = written(request.arguments).decode()
     return f"{request.tool} {text if len(text) <= _SHORT else text[: _SHORT - 1] + '…'}"
 
 
-def _size(value: Any) -> int:
-    return len(msgspec.json.encode(value))
+def written(value: Any) -> bytes:
+    """A value as JSON, also where its text is no Unicode: such a call is refused, and recorded."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
 
 
 def _digest(value: Any) -> dict[str, Any]:
-    text = value if type(value) is str else msgspec.json.encode(value).decode()
+    text = value if type(value) is str else written(value).decode()
     raw = text.encode(errors="surrogatepass")
     return {"chars": len(text), "sha256": hashlib.sha256(raw).hexdigest(), "head": text[:_SHORT]}

@@ -66,11 +66,20 @@ async def perform(call: Call, room: Room) -> Outcome:
         unkept = _keep_arguments(admission.request, call_id, room)
         if unkept is not None:
             admission = Refused(admission.request, unkept)
-    if isinstance(admission, Asking):
-        admission = await _ask(admission, call_id, room)
-    if isinstance(admission, Refused):
-        return _refuse(admission, call_id, room, started)
-    return await _run(admission, call_id, room, started)
+    try:
+        if isinstance(admission, Asking):
+            admission = await _ask(admission, call_id, room)
+        if isinstance(admission, Admitted):
+            return await _run(admission, call_id, room, started)
+    except Unavailable as error:  # the journal: without it there is neither approval nor effect
+        admission = Refused(admission.request, Fault.of(error))
+    except asyncio.CancelledError:
+        tool = admission.request.tool
+        fault = Fault("CANCELLED", f"{tool} was stopped", "Call again if needed.")
+        _refuse(Refused(admission.request, fault), call_id, room, started)
+        raise
+    assert isinstance(admission, Refused)  # noqa: S101 - asked and answered, or refused before
+    return _refuse(admission, call_id, room, started)
 
 
 def _record_call(
@@ -83,7 +92,7 @@ def _record_call(
 
 def _keep_arguments(request: Request, call_id: str, room: Room) -> Fault | None:
     """Put arguments that are too long for the log beside it; a fault where there is no room."""
-    whole = _encode(room.redactor.redact(request.arguments))
+    whole = events.written(room.redactor.redact(request.arguments))
     try:
         write_artifact(room.journal.directory, request.tool, f"{call_id}.args.json", whole)
     except OSError as error:
@@ -126,17 +135,8 @@ def _refuse(refused: Refused, call_id: str, room: Room, started: float) -> Outco
 
 async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> Outcome:
     room.usage.begin(admitted.fingerprint)
-    try:
-        await room.journal.commit()
-    except Unavailable as error:
-        return _outcome(room, call_id, admitted, started, fault=Fault.of(error))
-    try:
-        ended = await execute(admitted, room.root, room.processes)
-    except asyncio.CancelledError:
-        fault = Fault("CANCELLED", f"{admitted.mounted.name} was stopped", "Call again if needed.")
-        outcome = _outcome(room, call_id, admitted, started, fault=fault)
-        _recorded(outcome, room, events.tool_error(outcome, fault))
-        raise
+    await room.journal.commit()
+    ended = await execute(admitted, room.root, room.processes)
     duration = time.perf_counter() - started
     room.usage.end(duration, ended.bytes_written)
     name, warnings = admitted.mounted.name, admitted.warnings + ended.warnings

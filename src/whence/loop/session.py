@@ -16,7 +16,7 @@ from whence.declare.toolbox import Toolbox
 from whence.errors import UsageError
 from whence.execute.containment import Root
 from whence.execute.process import Processes
-from whence.gate.quota import Usage
+from whence.gate.quota import Usage, fingerprint
 from whence.journal.read import last_entries
 from whence.journal.redact import Redactor
 from whence.journal.sessions import SESSIONS
@@ -139,4 +139,4 @@ def _fingerprint(fields: Any) -> bytes:
     args = {
         key: value for key, value in fields.get("args", {}).items() if key not in ("why", "_why")
     }
-    return str(fields.get("tool")).encode() + b"\0" + msgspec.json.encode(args)
+    return fingerprint(str(fields.get("tool")), msgspec.json.encode(args))
