@@ -102,3 +102,14 @@ def test_log_without_any_session_says_so(whence: Command) -> None:
     assert ran.code == 1
     assert "no session" in ran.err
     assert whence("log", "show", "--session", "nope").code == 1
+
+
+def test_what_a_model_wrote_cannot_steer_the_terminal(whence: Command) -> None:
+    whence.call(
+        "fs.ls", "--session", "s", path=".", why="Look \x1b[2J\x07 around\u202e the project"
+    )
+
+    shown = whence("log", "show", "--session", "s").out + whence("log", "why", ".").out
+
+    assert "around" in shown
+    assert not any(char in shown for char in "\x1b\x07\u202e")

@@ -7,6 +7,7 @@ import sys
 
 import msgspec
 
+from whence.cli.text import harmless
 from whence.shapes.approval import Answer, Approver, Question
 
 
@@ -17,8 +18,9 @@ def terminal_approver() -> Approver | None:
 
 async def _ask(question: Question) -> Answer:
     arguments = msgspec.json.encode(question.arguments).decode()
-    print(f"\n{question.tool} {arguments}", file=sys.stderr)
-    print(f"  why:    {question.why}\n  asking: {question.reason}", file=sys.stderr)
+    print(f"\n{harmless(f'{question.tool} {arguments}')}", file=sys.stderr)
+    print(f"  why:    {harmless(question.why)}", file=sys.stderr)
+    print(f"  asking: {harmless(question.reason)}", file=sys.stderr)
     print("Allow? [y]es once, for the [s]ession, [N]o: ", end="", file=sys.stderr, flush=True)
     said = (await asyncio.to_thread(sys.stdin.readline)).strip().lower()
     return Answer(

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_session, add_workspace
+from whence.cli.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,7 +123,7 @@ def _line(entry: Entry) -> str:
     call = fields.get("call_id") or ""
     lines = [f"{clock} {sign} {entry.type:<13} {call:<9} {_about(entry)}".rstrip()]
     lines += [f"{'':<9}# {note.text}" for note in entry.comments]
-    return "\n".join(lines)
+    return "\n".join(map(harmless, lines))
 
 
 def _about(entry: Entry) -> str:
@@ -174,8 +175,8 @@ def _why(options: argparse.Namespace, directory: str) -> int:
             continue
         sign = "✓" if touched.outcome == "ok" else "✗"
         outcome = "" if touched.outcome == "ok" else f" ({touched.outcome})"
-        print(f"{touched.timestamp[:19]} {sign} {touched.call_id} {touched.tool}{outcome}")
-        print(f"  {touched.why or '(no reason)'}")
+        head = f"{touched.timestamp[:19]} {sign} {touched.call_id} {touched.tool}{outcome}"
+        print(f"{harmless(head)}\n  {harmless(touched.why) or '(no reason)'}")
     if not found:
         print(f"whence log: no call touched {options.path!r}", file=sys.stderr)
     return 0 if found else 1

@@ -136,7 +136,7 @@ def _usage_so_far(journal: Journal) -> Usage:
 
 
 def _fingerprint(fields: Any) -> bytes:
-    args = {
-        key: value for key, value in fields.get("args", {}).items() if key not in ("why", "_why")
-    }
+    made = fields.get("args")
+    listed = made.items() if isinstance(made, dict) else ()  # a log may have been edited by hand
+    args = {key: value for key, value in listed if key not in ("why", "_why")}
     return fingerprint(str(fields.get("tool")), msgspec.json.encode(args))
