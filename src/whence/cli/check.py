@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_workspace
+from whence.cli.text import harmless
 
 if TYPE_CHECKING:
     from whence.chatmd.include import Located
@@ -70,13 +71,12 @@ def _show(located: Located) -> None:
     from whence.loop.lint import shown_path
 
     found = located.diagnostic
-    print(
-        f"{shown_path(located.path)}:{found.line}:{found.column}: {found.severity}: {found.message}"
-    )
+    place = f"{shown_path(located.path)}:{found.line}:{found.column}"
+    print(harmless(f"{place}: {found.severity}: {found.message}"))
     if found.source_line.strip():
-        print(f"    {found.source_line.rstrip()}")
+        print(f"    {harmless(found.source_line.expandtabs(1).rstrip())}")
         print(f"    {' ' * (found.column - 1)}^")
-    print(f"    {found.suggestion} [{found.code}]")
+    print(f"    {harmless(found.suggestion)} [{found.code}]")
 
 
 def _as_json(located: Located) -> dict[str, Any]:

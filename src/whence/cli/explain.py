@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_policy, add_workspace
+from whence.cli.text import harmless
 
 if TYPE_CHECKING:
     from whence.gate.explain import Explanation
@@ -55,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
 def _show(found: Explanation) -> None:
     for finding in found.findings:
         said = f"  {finding.said}" if finding.said else ""
-        print(f"{_SIGNS[finding.answer]} {finding.check:<11}{said}".rstrip())
+        print(harmless(f"{_SIGNS[finding.answer]} {finding.check:<11}{said}".rstrip()))
         if finding.suggestion and finding.answer != "pass":
-            print(f"  {'':<11}  {finding.suggestion}")
-    print(f"{found.verdict}: {found.ruling.reason}" if found.ruling else found.verdict)
+            print(harmless(f"  {'':<11}  {finding.suggestion}"))
+    print(harmless(f"{found.verdict}: {found.ruling.reason}" if found.ruling else found.verdict))
 
 
 def _as_json(found: Explanation) -> dict[str, Any]:
