@@ -11,8 +11,9 @@ MARK = re.compile(r"""mark\.requirement\(\s*["']([^"']+)["']""")
 
 
 def promised() -> set[str]:
-    tables = tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8"))
-    return {promise for table in tables.values() for promise in table}
+    files = (HERE / "requirements").glob("*.toml")
+    listed = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+    return {promise for tables in listed for table in tables.values() for promise in table}
 
 
 def marked() -> set[str]:

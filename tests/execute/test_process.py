@@ -12,7 +12,7 @@ import pytest
 
 from whence.errors import InvalidArgs, NotFound, TimedOut, Unavailable
 from whence.execute.process import Processes, RunningProcess
-from whence.shapes.process import ProcessRunner
+from whence.shapes.process import ProcessStreamer
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +57,7 @@ async def run(
 
 
 async def test_the_runner_is_what_tools_are_promised() -> None:
-    promised: ProcessRunner = Processes()
+    promised: ProcessStreamer = Processes()
 
     assert callable(promised.stream)
 

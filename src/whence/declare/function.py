@@ -11,7 +11,7 @@ import msgspec
 from whence.errors import InvalidArgs
 from whence.shapes.call import Reply
 from whence.shapes.json import JSONObject
-from whence.shapes.tool import Effect, Example, Handler, Sandbox, Tool
+from whence.shapes.tool import Effect, Example, Handler, Sandbox, Tool, Touches
 
 PORTS = "ports"
 """A parameter of this name receives the ports to the world and is hidden from the model."""
@@ -24,6 +24,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
     category: str = "custom",
     effects: Iterable[Effect] = (),
     paths: Mapping[str, Effect] | None = None,
+    touches: Touches | None = None,
     sandbox: Sandbox = Sandbox(),
     output: object = None,
     examples: Iterable[Example] = (),
@@ -58,6 +59,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
             examples=tuple(examples),
             aliases=tuple(aliases),
             paths=path_effects,
+            touches=touches,
             source=source,
             notes=notes,
         )

@@ -11,12 +11,14 @@ from whence.errors import WhenceError
 from whence.execute.containment import Root
 from whence.execute.deadline import Overdue, within
 from whence.execute.files import WorkspaceFiles, os_error
+from whence.execute.http import Http
 from whence.execute.ports import Ports
 from whence.gate.gate import Admitted
 from whence.shapes.call import Fault, Reply
-from whence.shapes.process import ProcessRunner
+from whence.shapes.process import ProcessStreamer
 
 _encode = msgspec.json.Encoder().encode
+_HTTP = Http()
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False):
@@ -30,17 +32,19 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     truncated: bool = False
     warnings: tuple[str, ...] = ()
     bytes_written: int = 0
+    isolation: dict[str, Any] | None = None
+    """How far a program was kept apart."""
     traceback: str = ""
     """Of an error that is a bug, for the log; a model never sees it."""
 
 
-async def execute(admitted: Admitted, root: Root, processes: ProcessRunner) -> Ended:
+async def execute(admitted: Admitted, root: Root, processes: ProcessStreamer) -> Ended:
     """Run an admitted call. Cancellation passes through; everything else becomes a value."""
     handler = admitted.mounted.tool.handler
     if handler is None:
         return Ended(fault=_unavailable(admitted))
     closed = admitted.closed
-    ports = Ports(WorkspaceFiles(root, admitted.places, closed), processes, closed)
+    ports = Ports(WorkspaceFiles(root, admitted.places, closed), processes, _HTTP, closed)
     try:
         running = handler(admitted.arguments, ports)
         return _ended(await within(admitted.timeout_ms / 1000, running))
@@ -64,7 +68,15 @@ def _ended(returned: object) -> Ended:
         value = _readable(value)
         written = _encode(value)
     text = value if type(value) is str else written.decode()
-    return Ended(value, text, None, reply.truncated, reply.warnings, reply.bytes_written)
+    return Ended(
+        value,
+        text,
+        None,
+        reply.truncated,
+        reply.warnings,
+        reply.bytes_written,
+        reply.isolation,
+    )
 
 
 def _readable(value: Any) -> Any:

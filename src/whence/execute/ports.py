@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, Protocol
 
-from whence.shapes.process import ProcessRunner
+from whence.shapes.process import ProcessStreamer
+from whence.shapes.web import HttpGetter
 
 
 class Kind(StrEnum):
@@ -100,6 +101,8 @@ class Ports:
     """The world as one call sees it."""
 
     files: Files
-    processes: ProcessRunner
+    processes: ProcessStreamer
+    http: HttpGetter
+    """Asks only the hosts that it is given; the tool says which by its sandbox."""
     closed: tuple[str, ...] = ()
     """Patterns that stay closed to this call below the directories that it was let into."""

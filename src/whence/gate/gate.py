@@ -305,6 +305,9 @@ def _locate_paths(draft: Draft) -> None:
         for given in value if isinstance(value, list) else (value,):
             if isinstance(given, str):
                 draft.touched.append((effect, draft.locate(given)))
+    if mounted.tool.touches is not None:
+        for effect, given in mounted.tool.touches(draft.arguments):
+            draft.touched.append((effect, draft.locate(given)))
 
 
 def _default_path(mounted: Mounted, name: str) -> Any:

@@ -25,7 +25,7 @@ from whence.shapes.approval import Answer, Approver, Question
 from whence.shapes.call import Call, Fault, Outcome
 from whence.shapes.event import Event
 from whence.shapes.policy import Policy, Verdict
-from whence.shapes.process import ProcessRunner
+from whence.shapes.process import ProcessStreamer
 
 _encode = msgspec.json.Encoder().encode
 _NOBODY = Answer(approved=False, by="nobody")
@@ -40,7 +40,7 @@ class Room:
     policy: Policy
     journal: Journal
     usage: Usage
-    processes: ProcessRunner
+    processes: ProcessStreamer
     redactor: Redactor
     approver: Approver | None = None
     turn_chars: int = 0
@@ -183,6 +183,7 @@ def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
         cut_value(value, allowed) if cut else value,
         truncated=ended.truncated or cut,
         artifact=artifact,
+        isolation=ended.isolation,
         warnings=done.warnings,
         duration_ms=done.duration_ms,
     )

@@ -78,6 +78,8 @@ class Reply:
     warnings: tuple[str, ...] = ()
     bytes_written: int = 0
     """Counted against the session's quota."""
+    isolation: JSONObject | None = None
+    """How far a program was kept apart, where one was run."""
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):

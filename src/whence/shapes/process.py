@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol
 
 
@@ -37,8 +39,8 @@ class ProcessStream(Protocol):
         ...
 
 
-class ProcessRunner(Protocol):
-    """Runs programs; a sandbox gives a confined one."""
+class ProcessStreamer(Protocol):
+    """Runs our own helpers, such as ripgrep, and gives out their lines as they come."""
 
     def stream(
         self, argv: Sequence[str], *, cwd: str, timeout_s: float, max_line: int = 65536
@@ -50,4 +52,111 @@ class ProcessRunner(Protocol):
             NotFound: There is no such working directory.
             InvalidArgs: `argv` is not a list of strings that a program can be given.
         """
+        ...
+
+
+class Level(StrEnum):
+    """How far a promise of isolation holds on this machine."""
+
+    ENFORCED = "enforced"
+    """The kernel keeps it."""
+    PARTIAL = "partial"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """How far a program was kept apart."""
+
+    filesystem: Level = Level.NONE
+    network: Level = Level.NONE
+    processes: Level = Level.NONE
+
+    @property
+    def full(self) -> bool:
+        """Whether all of it is enforced."""
+        return {self.filesystem, self.network, self.processes} == {Level.ENFORCED}
+
+    def as_json(self) -> dict[str, object]:
+        """As outcomes and the journal carry it."""
+        return {"filesystem": str(self.filesystem), "network": str(self.network),
+                "processes": str(self.processes)}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one program and its children may use up."""
+
+    cpu_s: int = 60
+    memory_bytes: int = 2_000_000_000
+    file_bytes: int = 1_000_000_000
+    processes: int = 256
+    descriptors: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What a program may touch."""
+
+    writable: tuple[str, ...] = ()
+    """Absolute directories, usually the workspace; the rest is read-only or hidden."""
+    hosts: tuple[str, ...] = ()
+    """What it may reach: `example.org`, `*.example.org`, `*`, each with a port or without."""
+    resources: Resources = Resources()
+    required: bool = False
+    """Whether it is refused where isolation is not full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program to be run to its end, without a shell."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    confinement: Confinement
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Added to the usual few; nothing else of the environment reaches it."""
+    stdin: bytes = b""
+    timeout_s: float = 60.0
+    keep_bytes: int = 200_000_000
+    """How much output is kept; what comes after that is counted and thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What came of a program."""
+
+    exit_code: int
+    """Negative for a signal."""
+    stdout: bytes
+    stderr: bytes
+    output: bytes
+    """Both, in the order in which they came."""
+    isolation: Isolation
+    duration_s: float
+    timed_out: bool = False
+    dropped: int = 0
+    """Bytes of output that were not kept."""
+
+
+OnOutput = Callable[[bytes], None]
+"""Shown what a program writes, while it runs."""
+
+
+class ProcessRunner(ProcessStreamer, Protocol):
+    """Runs programs; those of a call in the sandbox that their tool declares."""
+
+    async def run(self, program: Program, *, on_output: OnOutput | None = None) -> Finished:
+        """Run a program to its end in its sandbox; at its time limit the whole group is ended.
+
+        Raises:
+            Unavailable: It cannot be started here.
+            NotFound: There is no such working directory.
+            InvalidArgs: `argv` is not a list of strings that a program can be given.
+            PermissionDenied: It needs full isolation, and this machine cannot give it.
+        """
+        ...
+
+    def isolation(self) -> Isolation:
+        """What this machine enforces, found out by trying, once."""
         ...

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from whence.shapes.json import JSONObject, JSONValue
 
@@ -33,6 +33,8 @@ class Sandbox:
     """Patterns relative to the workspace; `r:` and `w:` prefixes narrow, `!` excludes."""
     timeout_ms: int = 10_000
     """How long one call may take."""
+    hosts: tuple[str, ...] = ()
+    """What the network is for it: `example.org`, `*.example.org`, `*`; with `:port` only that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class Handler(Protocol):
     def __call__(self, arguments: JSONObject, ports: object, /) -> Awaitable[object]:
         """Run the tool once."""
         ...
+
+
+Touches: TypeAlias = Callable[[JSONObject], Iterable[tuple[Effect, str]]]
+"""The paths that checked arguments name, and what happens there. Never raises; pure."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +77,8 @@ class Tool:
     aliases: tuple[str, ...] = ()
     paths: Mapping[str, Effect] = field(default_factory=dict)
     """Which arguments are paths, and what the tool does there."""
+    touches: Touches | None = None
+    """Finds the paths that stand inside other arguments, as in the text of a patch."""
     source: str = "python"
     """builtin, shell, agent, mcp or python."""
     notes: str = ""

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from whence.errors import InvalidArgs, NotFound
 from whence.shapes.pattern import path_matcher
-from whence.shapes.process import ProcessRunner
+from whence.shapes.process import ProcessStreamer
 from whence.work.lexical import ripgrep
 from whence.work.lexical.hits import Found, Hit, Query
 
@@ -36,7 +36,7 @@ async def search(  # noqa: PLR0913 - the arguments of the tool, the world, and t
     root: str,
     scope: str,
     glob: str | None,
-    runner: ProcessRunner,
+    runner: ProcessStreamer,
     rg: str | None,
     closed: tuple[str, ...] = (),
     cap: int = 200,

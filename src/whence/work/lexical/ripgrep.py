@@ -6,7 +6,7 @@ import os
 import re
 
 from whence.errors import ExecutionFailed, TimedOut, WhenceError
-from whence.shapes.process import ProcessRunner
+from whence.shapes.process import ProcessStreamer
 from whence.work.lexical.hits import (
     AROUND,
     NOTHING_SEARCHED,
@@ -47,7 +47,7 @@ _FILE_NOTE = re.compile(
 _CARETS = re.compile(r"^(.*)\n( *)\^+ *$", re.MULTILINE)
 
 
-async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
+async def search(query: Query, runner: ProcessStreamer, rg: str) -> Found:
     """What ripgrep finds, stopped as soon as there is one hit too many."""
     if query.is_file and _is_binary(query.target):
         return found(query, [], [binary(query.shown(os.fsencode(query.target)))], "rg")
@@ -65,7 +65,7 @@ async def search(query: Query, runner: ProcessRunner, rg: str) -> Found:
     return found(query, output.hits, output.warnings, "rg")
 
 
-async def _run(command: list[str], runner: ProcessRunner, output: _Output) -> None:
+async def _run(command: list[str], runner: ProcessStreamer, output: _Output) -> None:
     # The path is absolute: ripgrep 13 errs about relative ones with ignore files above them.
     query = output.query
     argv = [*command, query.target]
@@ -79,7 +79,7 @@ async def _run(command: list[str], runner: ProcessRunner, output: _Output) -> No
     output.close_run()
 
 
-async def _look_for_files(command: list[str], runner: ProcessRunner, output: _Output) -> None:
+async def _look_for_files(command: list[str], runner: ProcessStreamer, output: _Output) -> None:
     """Warn if there was nothing to search."""
     query = output.query
     argv = [*command, query.target]
