@@ -15,6 +15,7 @@ from whence.execute.http import Http
 from whence.execute.ports import Ports
 from whence.gate.gate import Admitted
 from whence.shapes.call import Fault, Reply
+from whence.shapes.json import JSONObject
 from whence.shapes.process import ProcessStreamer
 
 _encode = msgspec.json.Encoder().encode
@@ -32,7 +33,7 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     truncated: bool = False
     warnings: tuple[str, ...] = ()
     bytes_written: int = 0
-    isolation: dict[str, Any] | None = None
+    isolation: JSONObject | None = None
     """How far a program was kept apart."""
     traceback: str = ""
     """Of an error that is a bug, for the log; a model never sees it."""
