@@ -45,7 +45,7 @@ ELEMENTS: dict[str, Rule] = {
         f"{_SAID} tool_call_id function_name", "doc img", "tool_call_id function_name"
     ),
     "tool_response": _rule(f"{_SAID} tool_call_id function_name", "doc img", "tool_call_id"),
-    "reasoning": _rule("id status encrypted ochat-history-id", "summary"),
+    "reasoning": _rule("id status encrypted protocol ochat-history-id", "summary"),
     "config": _rule(
         "model max_tokens temperature reasoning_effort show_tool_call id mode why max_turns"
         " parallel_tool_calls protocol budget",

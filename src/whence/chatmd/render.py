@@ -141,13 +141,18 @@ def render_reasoning(
     id: str | None,
     summaries: Iterable[str],
     *,
+    texts: Iterable[str] = (),
     encrypted: str | None = None,
     status: str | None = None,
+    protocol: str | None = None,
 ) -> Rendered:
-    """What a model thought."""
-    opening = _tag("reasoning", {"id": id, "status": status, "encrypted": encrypted})
+    """What a model thought: summaries, and the thoughts themselves where they are shown."""
+    attributes = {"id": id, "status": status, "encrypted": encrypted, "protocol": protocol}
+    opening = _tag("reasoning", attributes)
+    shown = [("summary_text", text) for text in summaries]
+    shown += [("reasoning_text", text) for text in texts]
     inside = "".join(
-        f'<summary type="summary_text">\n{raw(text)}\n</summary>\n' for text in summaries
+        f'<summary type="{kind}">\n{raw(text)}\n</summary>\n' for kind, text in shown
     )
     return Rendered(to_bytes(f"{opening}>\n{inside}</reasoning>\n"))
 

@@ -14,10 +14,12 @@ from whence.shapes.policy import WhyPolicy
 
 _SLUG = re.compile(r"[a-zA-Z0-9-]+")
 _LIMIT = re.compile(
-    r"\$ ?(?P<dollars>\d{1,9}(?:\.\d{1,9})?)|(?P<tokens>\d{1,12})(?P<unit>[kM]?) ?tokens?",
+    r"\$ ?(?P<dollars>\d{1,9}(?:\.\d{1,9})?)|(?P<tokens>\d{1,12})(?P<unit>[kM]?) ?tokens?"
+    r"|(?P<time>\d{1,6}) ?(?P<each>s|min|h)",
     re.ASCII,
 )
 _UNITS = {"": 1, "k": 1_000, "M": 1_000_000}
+_TIMES = {"s": 1, "min": 60, "h": 3600}
 
 
 def read_config(document: Document, report: Report) -> Config:
@@ -72,7 +74,7 @@ def _budget(element: Element, report: Report) -> Budget | None:
         found = _LIMIT.fullmatch(part.strip())
         kind, amount = _limit(found) if found else ("", 0)
         if amount <= 0 or kind in limits:
-            hint = 'Say how much of what, each once: budget="$2.50", "200k tokens" or both.'
+            hint = 'Say how much of what, each once: budget="$2.50, 200k tokens, 10 min".'
             report.bad(element, "budget", f"budget is {quoted(written)}.", hint)
             return None
         limits[kind] = amount
@@ -82,4 +84,6 @@ def _budget(element: Element, report: Report) -> Budget | None:
 def _limit(found: re.Match[str]) -> tuple[str, float]:
     if found["dollars"]:
         return "dollars", float(found["dollars"])
+    if found["time"]:
+        return "seconds", int(found["time"]) * _TIMES[found["each"]]
     return "tokens", int(found["tokens"]) * _UNITS[found["unit"]]

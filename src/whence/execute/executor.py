@@ -39,13 +39,16 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     """Of an error that is a bug, for the log; a model never sees it."""
 
 
-async def execute(admitted: Admitted, root: Root, processes: ProcessStreamer) -> Ended:
+async def execute(
+    admitted: Admitted, root: Root, processes: ProcessStreamer, call_id: str = ""
+) -> Ended:
     """Run an admitted call. Cancellation passes through; everything else becomes a value."""
     handler = admitted.mounted.tool.handler
     if handler is None:
         return Ended(fault=_unavailable(admitted))
     closed = admitted.closed
-    ports = Ports(WorkspaceFiles(root, admitted.places, closed), processes, _HTTP, closed)
+    files = WorkspaceFiles(root, admitted.places, closed)
+    ports = Ports(files, processes, _HTTP, closed, call_id, admitted.request.why)
     try:
         running = handler(admitted.arguments, ports)
         return _ended(await within(admitted.timeout_ms / 1000, running))

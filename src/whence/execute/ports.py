@@ -106,3 +106,7 @@ class Ports:
     """Asks only the hosts that it is given; the tool says which by its sandbox."""
     closed: tuple[str, ...] = ()
     """Patterns that stay closed to this call below the directories that it was let into."""
+    call_id: str = ""
+    """The call, for tools that make calls of their own."""
+    why: str = ""
+    """Its reason."""

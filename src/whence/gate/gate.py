@@ -172,7 +172,12 @@ def check_mode(draft: Draft) -> Fault | None:
         _locate_paths(draft)
     except WhenceError as error:
         return Fault.of(error)
-    return mode.check(draft.policy.mode, draft.tool, draft.touched)
+    policy = draft.policy
+    for held in (policy.mode, *policy.ceiling):
+        fault = mode.check(held, draft.tool, draft.touched)
+        if fault is not None:
+            return fault
+    return None
 
 
 def check_permission(draft: Draft) -> Fault | None:

@@ -136,7 +136,7 @@ def _refuse(refused: Refused, call_id: str, room: Room, started: float) -> Outco
 async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> Outcome:
     room.usage.begin(admitted.fingerprint)
     await room.journal.commit()
-    ended = await execute(admitted, room.root, room.processes)
+    ended = await execute(admitted, room.root, room.processes, call_id)
     duration = time.perf_counter() - started
     room.usage.end(duration, ended.bytes_written)
     name, warnings = admitted.mounted.name, admitted.warnings + ended.warnings

@@ -164,6 +164,7 @@ class Budget:
 
     dollars: float | None = None
     tokens: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,6 +246,10 @@ class Reasoning:
     encrypted: str | None = None
     """The provider's own form, to be sent back unchanged."""
     status: str | None = None
+    texts: tuple[str, ...] = ()
+    """The thoughts themselves, where a provider shows more than summaries."""
+    protocol: str | None = None
+    """Whose form it is; None: the Responses API's."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -293,11 +297,17 @@ def _response(element: Element) -> ToolResponse:
 
 def _reasoning(element: Element) -> Reasoning:
     get = element.get
-    said = [part for part in element.parts if isinstance(part, Element) or part.text.strip()]
-    summaries = tuple(
-        part.text if isinstance(part, Element) else part.text.strip() for part in said
-    )
-    return Reasoning(get("id"), summaries, get("encrypted"), get("status"), element.span)
+    summaries: list[str] = []
+    texts: list[str] = []
+    for part in element.parts:
+        if isinstance(part, Element):
+            (texts if part.get("type") == "reasoning_text" else summaries).append(part.text)
+        elif part.text.strip():
+            summaries.append(part.text.strip())
+    return Reasoning(
+        get("id"), tuple(summaries), get("encrypted"), get("status"),
+        tuple(texts), get("protocol"), element.span,
+    )  # fmt: skip
 
 
 class Nodes(Sequence[Node]):

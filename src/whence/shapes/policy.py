@@ -90,3 +90,5 @@ class Policy:
     limits: Limits = Limits()
     mode: Mode | None = None
     """None: every declared tool may be used."""
+    ceiling: tuple[Mode, ...] = ()
+    """Modes of the agents above this one; what they do not have, it does not have either."""
