@@ -7,7 +7,10 @@ from importlib import import_module
 from whence.errors import NotFound
 from whence.shapes.tool import Tool
 
-NAMES = ("moollm",)
+NAMES = ("chatmd", "moollm")
+"""Every catalog."""
+DEFAULT = ("chatmd", "moollm")
+"""Where a tool is looked for that is named without a catalog, in this order."""
 
 
 def load_catalog(name: str) -> tuple[Tool, ...]:
@@ -19,5 +22,5 @@ def load_catalog(name: str) -> tuple[Tool, ...]:
 
 
 def load_catalogs() -> tuple[Tool, ...]:
-    """The tools of all catalogs."""
-    return tuple(tool for name in NAMES for tool in load_catalog(name))
+    """The tools of the default catalogs."""
+    return tuple(tool for name in DEFAULT for tool in load_catalog(name))

@@ -19,6 +19,7 @@ COMMANDS = {
     "log": "what happened and why: show, verify, why, stats",
     "merge": "git's merge driver for agent files",
     "new": "write a starter agent file",
+    "run": "run an agent file to its answer",
     "show": "exactly what a model would be sent",
     "tools": "the tools that can be called, with their schemas",
 }

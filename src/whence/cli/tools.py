@@ -10,6 +10,7 @@ from whence.cli.options import PROTOCOLS, add_workspace
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
+    from whence.shapes.tool import Tool
 
 EXAMPLE = """\
 examples:
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     width = max((len(item.name) for item in mounted), default=0)
     for item in mounted:
         effects = ",".join(sorted(item.tool.effects)) or "none"
-        print(f"{item.name:<{width}}  {effects:<6}  {item.tool.description}")
+        print(f"{item.name:<{width}}  {effects:<6}  {_first_line(item.tool)}")
     return 0
 
 
@@ -85,6 +86,10 @@ def _of_mode(listed: list[Mounted], options: argparse.Namespace) -> list[Mounted
 
     groups = load_mode(workspace_of(options), options.mode).groups
     return [item for item in listed if group_of(item.tool) in (None, *groups)]
+
+
+def _first_line(tool: Tool) -> str:
+    return tool.description.partition("\n")[0]
 
 
 def _is_file(name: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from whence.chatmd.suggest import closest, quoted
 from whence.declare.names import Names
 from whence.declare.report import Report
+from whence.declare.roots import shown_root
 from whence.declare.values import duration_ms, include, text
 from whence.shapes.declaration import Builtin, Declared, Root
 from whence.shapes.document import Element
@@ -125,13 +126,9 @@ def _declared(
         tool = replace(tool, sandbox=replace(tool.sandbox, timeout_ms=timeout_ms))
     if roots:
         tool = replace(tool, input_schema=_with_roots(tool.input_schema, roots))
-    lines = [tool.description, *(f"Root {_shown(root)}" for root in roots), said]
+    lines = [tool.description, *map(shown_root, roots), said]
     tool = replace(tool, description="\n".join(filter(None, lines)))
     return Declared(tool, Builtin(catalog), element.span, roots)
-
-
-def _shown(root: Root) -> str:
-    return f"{root.id} is {root.path}" + (f": {root.description}" if root.description else "")
 
 
 def _with_roots(schema: JSONObject, roots: Sequence[Root]) -> dict[str, Any]:

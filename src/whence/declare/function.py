@@ -29,6 +29,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
     output: object = None,
     examples: Iterable[Example] = (),
     aliases: Iterable[str] = (),
+    argument_aliases: Mapping[str, str] | None = None,
     source: str = "python",
     notes: str = "",
 ) -> Callable[[Callable[..., Any]], Tool]:
@@ -59,6 +60,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
             examples=tuple(examples),
             aliases=tuple(aliases),
             paths=path_effects,
+            argument_aliases=dict(argument_aliases or {}),
             touches=touches,
             source=source,
             notes=notes,

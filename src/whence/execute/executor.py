@@ -16,7 +16,8 @@ from whence.execute.ports import Ports
 from whence.gate.gate import Admitted
 from whence.shapes.call import Fault, Reply
 from whence.shapes.json import JSONObject
-from whence.shapes.process import ProcessStreamer
+from whence.shapes.process import ProcessRunner
+from whence.shapes.web import host_policy
 
 _encode = msgspec.json.Encoder().encode
 _HTTP = Http()
@@ -40,15 +41,17 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
 
 
 async def execute(
-    admitted: Admitted, root: Root, processes: ProcessStreamer, call_id: str = ""
+    admitted: Admitted, root: Root, processes: ProcessRunner, call_id: str = ""
 ) -> Ended:
     """Run an admitted call. Cancellation passes through; everything else becomes a value."""
-    handler = admitted.mounted.tool.handler
+    tool = admitted.mounted.tool
+    handler = tool.handler
     if handler is None:
         return Ended(fault=_unavailable(admitted))
     closed = admitted.closed
     files = WorkspaceFiles(root, admitted.places, closed)
-    ports = Ports(files, processes, _HTTP, closed, call_id, admitted.request.why)
+    hosts = host_policy(tool.sandbox.hosts)
+    ports = Ports(files, processes, _HTTP, closed, call_id, admitted.request.why, hosts)
     try:
         running = handler(admitted.arguments, ports)
         return _ended(await within(admitted.timeout_ms / 1000, running))

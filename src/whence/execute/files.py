@@ -1,4 +1,4 @@
-"""The confined filesystem: paths are resolved below their root, links never followed twice."""
+"""The confined filesystem, for writing: each file whole or not at all, and every edit noted."""
 
 from __future__ import annotations
 
@@ -6,165 +6,90 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from dataclasses import replace
 
-from whence.errors import (
-    Conflict,
-    ExecutionFailed,
-    InvalidArgs,
-    NotFound,
-    PermissionDenied,
-    WhenceError,
-)
-from whence.execute.containment import Root, open_beneath
-from whence.execute.ports import Info, Kind, Writer
-from whence.shapes.pattern import matches_any
-from whence.shapes.place import Place
+from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied
+from whence.execute import names
+from whence.execute.edits import Hashing
+from whence.execute.ports import Change, Writer
+from whence.execute.reading import ConfinedFiles, os_error, require_regular, translated
+from whence.execute.record import Target, changed_meanwhile
+from whence.execute.transaction import change_all
 
-_ENTIRE_DISK = Root("/")
+__all__ = ["WorkspaceFiles", "os_error"]
 
 
-def os_error(error: OSError, path: str) -> WhenceError:
-    """What an operating system error means to a caller."""
-    number = error.errno or 0
-    text = os.strerror(number)
-    if number == errno.ENOENT:
-        return NotFound(
-            f"no such file or directory: {path!r}", "Check the path; fs.ls lists what is there."
-        )
-    if number == errno.EISDIR:
-        return InvalidArgs(f"{path!r} is a directory", "Name a file in it; fs.ls lists them.")
-    if number == errno.ENOTDIR:
-        return InvalidArgs(f"{path!r}: a part of the path is not a directory", "Check the path.")
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return PermissionDenied(
-            f"{path!r}: {text}", "The system refuses this; choose another path or ask for access."
-        )
-    if number == errno.ENXIO:
-        return InvalidArgs(f"{path!r} is a FIFO or a device", "Choose a regular file.")
-    if number in (errno.ELOOP, errno.EXDEV, errno.ENAMETOOLONG):
-        return InvalidArgs(f"{path!r}: {text}", "Name the file directly, not through a link.")
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return ExecutionFailed(
-            f"{path!r}: {text}; nothing was changed", "Free some space, then call again."
-        )
-    return ExecutionFailed(f"{path!r}: {text}", "The system could not do it; try another way.")
-
-
-class WorkspaceFiles:
+class WorkspaceFiles(ConfinedFiles):
     """Implements `Files` for one call: places that the gate located, and what lies below them."""
-
-    def __init__(
-        self, root: Root, places: Mapping[str, Place], closed: tuple[str, ...] = ()
-    ) -> None:
-        self._root = root
-        self._places = places
-        self._closed = closed
-
-    def real(self, path: str) -> str:
-        """The absolute path, for programs that are started on it."""
-        return self._place(path).real
-
-    def shown(self, path: str) -> str:
-        """The path relative to the workspace."""
-        return self._place(path).path
-
-    def info(self, path: str, *, follow: bool = True) -> Info | None:
-        """What is there, or None."""
-        try:
-            if follow:
-                root, relative = self._below(path)
-                found = open_beneath(root.descriptor, relative, os.O_PATH)
-                try:
-                    return _info(os.path.basename(path), os.fstat(found))
-                finally:
-                    os.close(found)
-            with self._parent(path, follow=False) as (directory, name):
-                return _info(name, os.stat(name, dir_fd=directory, follow_symlinks=False))
-        except (FileNotFoundError, NotFound):
-            return None
-        except OSError as error:
-            raise os_error(error, path) from None
-
-    def entries(self, path: str) -> Iterator[Info]:
-        """The entries of a directory, links not followed."""
-        root, relative = self._below(path)
-        try:
-            descriptor = open_beneath(root.descriptor, relative, os.O_RDONLY | os.O_DIRECTORY)
-        except NotADirectoryError:
-            raise InvalidArgs(f"{path!r} is not a directory", "Read it with fs.read.") from None
-        except OSError as error:
-            raise os_error(error, path) from None
-        try:
-            with os.scandir(descriptor) as found:
-                for entry in found:
-                    with suppress(FileNotFoundError):
-                        yield _info(entry.name, entry.stat(follow_symlinks=False))
-        finally:
-            os.close(descriptor)
-
-    def open(self, path: str) -> BinaryIO:
-        """A regular file, for reading."""
-        root, relative = self._below(path)
-        try:
-            # Without O_NONBLOCK a FIFO would hold the whole program up.
-            descriptor = open_beneath(
-                root.descriptor, relative, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
-            )
-        except OSError as error:
-            raise os_error(error, path) from None
-        try:
-            _require_regular(path, os.fstat(descriptor))
-        except WhenceError:
-            os.close(descriptor)
-            raise
-        return os.fdopen(descriptor, "rb", buffering=1 << 16)
 
     @contextmanager
     def replacing(self, path: str, *, like: str | None = None) -> Iterator[Writer]:
         """Writes a file whole or not at all; keeps its mode, or takes that of `like`."""
-        with self._parent(path) as (directory, name), _translated(path):
+        with self._parent(path) as (directory, name), translated(path):
             mode = self._mode(path, directory, name, like)
-            temporary = f".whence-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+            temporary = _temporary()
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             descriptor = os.open(temporary, flags, mode or 0o666, dir_fd=directory)
             try:
                 with os.fdopen(descriptor, "wb") as out:
-                    yield out
+                    content = Hashing(out=out)
+                    yield content
                     out.flush()
                     if mode is not None:
                         os.fchmod(out.fileno(), mode)
                     os.fdatasync(out.fileno())
+                label = self._label(path)
+                self._edits.begin(label, directory, name)
                 os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
             except BaseException:
-                with suppress(FileNotFoundError):
-                    os.unlink(temporary, dir_fd=directory)
+                names.unlink_if_there(directory, temporary)
                 raise
+            self._edits.wrote(label, directory, name, content)
 
     def append(self, path: str, data: bytes) -> None:
         """Add to the end of a file in one write, making it where it is absent."""
-        with self._parent(path) as (directory, name), _translated(path):
+        with self._parent(path) as (directory, name), translated(path):
+            label = self._label(path)
+            self._edits.begin(label, directory, name, keep=False)
             flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
             descriptor = os.open(name, flags | os.O_CLOEXEC, 0o666, dir_fd=directory)
             try:
                 before = os.fstat(descriptor)
-                _require_regular(path, before)
+                require_regular(path, before)
                 _append_whole(descriptor, data, before.st_size)
             finally:
                 os.close(descriptor)
+            self._edits.appended(label, directory, name, data)
+
+    def change(self, changes: Sequence[Change]) -> None:
+        """Write and remove several files: all of them or none, also through a crash."""
+        alone = len(changes) == 1
+        targets = _distinct([self._target(change, alone=alone) for change in changes])
+        for change, target in zip(changes, targets, strict=True):
+            self._require_expected(change, target)
+        try:
+            if alone:
+                self._change_one(changes[0], targets[0])
+            elif targets:
+                self._change_all(targets)
+        except OSError as error:
+            raise os_error(error, str(error.filename or changes[0].path)) from None
 
     def make_directories(self, path: str) -> bool:
         """Make a directory and its parents; False if it was there."""
         root, relative = self._below(path)
         made = False
         here = os.open(".", os.O_RDONLY | os.O_DIRECTORY, dir_fd=root.descriptor)
+        label = "" if root is self._root else "/"
         try:
             for part in [part for part in relative.split("/") if part not in ("", ".")]:
+                label = os.path.join(label, part)
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=here)
                     made = True
+                    self._edits.made_directory(label, here, part)
                 below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
                 os.close(here)
                 here = below
@@ -183,105 +108,177 @@ class WorkspaceFiles:
             raise PermissionDenied(
                 f"{path!r} would link to {target!r}, outside the workspace", "Leave the link out."
             )
-        with self._parent(path, follow=False) as (directory, name), _translated(path):
+        with self._parent(path, follow=False) as (directory, name), translated(path):
+            label = self._label(path, follow=False)
+            self._edits.begin(label, directory, name)
             os.symlink(target, name, dir_fd=directory)
-
-    def read_link(self, path: str) -> str:
-        """Where a symbolic link points."""
-        with self._parent(path, follow=False) as (directory, name), _translated(path):
-            return os.readlink(name, dir_fd=directory)
+            self._edits.appeared(label, directory, name)
 
     def rename(self, old: str, new: str) -> None:
         """Move within the workspace, replacing a file."""
         with (
             self._parent(old, follow=False) as (source, old_name),
             self._parent(new, follow=False) as (target, new_name),
-            _translated(new),
+            translated(new),
         ):
+            before, after = self._label(old, follow=False), self._label(new, follow=False)
+            own = self._edits.is_own(before)
+            tree = [] if own else self._begin_tree(old, source, old_name)
+            self._edits.begin(after, target, new_name)
             os.replace(old_name, new_name, src_dir_fd=source, dst_dir_fd=target)
+            if own:
+                self._edits.moved(before, after)
+            for below in tree:
+                self._edits.removed(f"{before}{below}")
+                if below:
+                    with self._parent(f"{new}{below}", follow=False) as (directory, name):
+                        self._edits.begin(f"{after}{below}", directory, "")
+                        self._edits.appeared(f"{after}{below}", directory, name)
+                else:
+                    self._edits.appeared(after, target, new_name)
 
     def remove(self, path: str) -> None:
         """Remove a file or a whole directory."""
-        with self._parent(path, follow=False) as (directory, name), _translated(path):
+        label = self._label(path, follow=False)
+        with self._parent(path, follow=False) as (directory, name), translated(path):
             found = os.stat(name, dir_fd=directory, follow_symlinks=False)
+            self._edits.begin(label, directory, name)
             if not stat.S_ISDIR(found.st_mode):
                 os.unlink(name, dir_fd=directory)
+                self._edits.removed(label)
                 return
         for entry in list(self.entries(path)):
             self.remove(f"{path}/{entry.name}")
-        with self._parent(path, follow=False) as (directory, name), _translated(path):
+        with self._parent(path, follow=False) as (directory, name), translated(path):
             os.rmdir(name, dir_fd=directory)
+            self._edits.removed(label)
 
-    def _place(self, path: str) -> Place:
-        place = self._places.get(path)
-        if place is not None:
-            return place
-        place = self._root.locate(path)
-        if not place.inside and not self._granted(place):
+    def _begin_tree(self, path: str, directory: int, name: str) -> list[str]:
+        """Note a file, or a directory and all below it; their paths behind the given one."""
+        self._edits.begin(self._label(path, follow=False), directory, name)
+        found = [""]
+        if self._edits.directory and stat.S_ISDIR(
+            os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode
+        ):
+            for entry in list(self.entries(path)):
+                below = f"{path}/{entry.name}"
+                with self._parent(below, follow=False) as (parent, last):
+                    rest = self._begin_tree(below, parent, last)
+                found += [f"/{entry.name}{more}" for more in rest]
+        return found
+
+    def _target(self, change: Change, *, alone: bool) -> Target:
+        """Where a change happens, and what is there now."""
+        follow = change.content is not None
+        root, directory, name = self._split(change.path, follow=follow)
+        if root is not self._root and not alone:
             raise PermissionDenied(
-                f"{path!r} leads outside the workspace", "Use a path inside the workspace."
+                f"{change.path!r}: a change of several files stays inside the workspace",
+                "Change this file in a call of its own.",
             )
-        if matches_any(self._closed, place.path):
-            raise PermissionDenied(
-                f"{path!r} is closed to this call", "Leave it out, or name it in a call of its own."
-            )
-        return place
-
-    def _granted(self, place: Place) -> bool:
-        """Whether it lies below a directory outside that this call was admitted for."""
-        return any(
-            not above.inside and place.real.startswith(above.real + "/")
-            for above in self._places.values()
-        )
-
-    def _below(self, path: str) -> tuple[Root, str]:
-        place = self._place(path)
-        root = self._root if place.inside else _ENTIRE_DISK
-        return root, place.real[len(root.prefix) :]
-
-    @contextmanager
-    def _parent(self, path: str, *, follow: bool = True) -> Iterator[tuple[int, str]]:
-        """The directory that holds a name; `follow` says whether a link means its target."""
-        if follow:
-            root, relative = self._below(path)
-            above, _, name = relative.rpartition("/")
-        else:
-            directory_path, _, name = path.rstrip("/").rpartition("/")
-            root, above = self._below(directory_path or ".")
-        if not name or name in (".", ".."):
-            raise InvalidArgs(f"{path!r} is the root of the workspace", "Name something below it.")
         try:
-            directory = open_beneath(root.descriptor, above, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise os_error(error, path) from None
-        try:
-            yield directory, name
-        finally:
-            os.close(directory)
+            with self._parent(change.path, follow=follow) as (above, _):
+                found = names.status(above, name)
+        except NotFound:
+            found = None
+        if found is not None and (follow or not stat.S_ISLNK(found.st_mode)):
+            require_regular(change.path, found)
+        mode = stat.S_IMODE(found.st_mode) if found else change.mode
+        if found is None and mode is None and change.like is not None:
+            mode = self._mode_of(change.like)
+        return Target(directory, name, change.content, mode, found)
+
+    def _require_expected(self, change: Change, target: Target) -> None:
+        if target.found is None:
+            if change.content is None:
+                raise os_error(OSError(errno.ENOENT, ""), change.path)
+            if change.expect:
+                raise Conflict(f"{change.path!r} is gone", "Look where it went, then edit again.")
+        elif change.expect == b"":
+            raise Conflict(f"{change.path!r} exists", "Choose a name that is free, or edit it.")
+        elif change.expect is not None:
+            with self._parent(change.path, follow=change.content is not None) as (above, name):
+                digest = names.digest_of(above, name)
+                same = names.is_same(above, name, target.found)
+            if not same or bytes.fromhex(digest) != change.expect:
+                raise Conflict(
+                    f"{change.path!r} has changed since it was read; nothing was written",
+                    "Read it again, then edit.",
+                    details={"sha256": digest, "expected": change.expect.hex()},
+                )
+
+    def _change_one(self, change: Change, target: Target) -> None:
+        """One file needs no record: its name changes hands in one step."""
+        if change.content is None:
+            self.remove(change.path)
+            return
+        if target.found is None and target.directory and self._place(change.path).inside:
+            self.make_directories(target.directory)
+        with self._parent(change.path) as (directory, name):
+            temporary, label = _temporary(), self._label(change.path)
+            try:
+                names.write_beside(directory, temporary, change.content, target.mode)
+                if not names.is_same(directory, name, target.found):
+                    raise changed_meanwhile(change.path)
+                self._edits.begin(label, directory, name)
+                if target.found is None:
+                    names.move_to_free_name(directory, temporary, name)
+                else:
+                    os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+            finally:
+                names.unlink_if_there(directory, temporary)
+            self._edits.wrote(label, directory, name, change.content)
+
+    def _change_all(self, targets: list[Target]) -> None:
+        for target in targets:
+            with suppress(FileNotFoundError), self._opened(target.directory) as directory:
+                self._edits.begin(target.path, directory, target.name if target.found else "")
+        made = change_all(self._root, targets)
+        for path in made:
+            above, _, name = path.rpartition("/")
+            with self._opened(above) as directory:
+                self._edits.made_directory(path, directory, name)
+        for target in targets:
+            with self._opened(target.directory) as directory:
+                if target.content is None:
+                    self._edits.removed(target.path)
+                else:
+                    self._edits.begin(target.path, directory, "")
+                    self._edits.wrote(target.path, directory, target.name, target.content)
 
     def _mode(self, path: str, directory: int, name: str, like: str | None) -> int | None:
         """The mode to keep; None: a new file, which gets what the umask leaves."""
-        try:
-            present = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        except FileNotFoundError:
-            if like is None:
-                return None
-            root, relative = self._below(like)
-            found = open_beneath(root.descriptor, relative, os.O_PATH)
-            try:
-                return stat.S_IMODE(os.fstat(found).st_mode)
-            finally:
-                os.close(found)
-        _require_regular(path, present)
+        present = names.status(directory, name)
+        if present is None:
+            return None if like is None else self._mode_of(like)
+        require_regular(path, present)
         return stat.S_IMODE(present.st_mode)
 
 
-@contextmanager
-def _translated(path: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise os_error(error, path) from None
+def _distinct(targets: list[Target]) -> list[Target]:
+    """The targets; a file that goes away under one spelling of its name is free for another."""
+    seen: set[str] = set()
+    for target in targets:
+        if target.path in seen:
+            raise InvalidArgs(f"{target.path!r} changes twice", "Put its changes together first.")
+        seen.add(target.path)
+    leaving = {
+        target.found.st_ino: target.path
+        for target in targets
+        if target.content is None and target.found is not None and target.found.st_nlink == 1
+    }
+    return [
+        replace(target, found=None)
+        if target.content is not None
+        and target.found is not None
+        and leaving.get(target.found.st_ino, target.path) != target.path
+        else target
+        for target in targets
+    ]
+
+
+def _temporary() -> str:
+    return f".whence-{os.getpid()}-{secrets.token_hex(4)}.tmp"
 
 
 def _append_whole(descriptor: int, data: bytes, size_before: int) -> None:
@@ -290,26 +287,3 @@ def _append_whole(descriptor: int, data: bytes, size_before: int) -> None:
     if written < len(data):
         os.ftruncate(descriptor, size_before)
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _require_regular(path: str, found: os.stat_result) -> None:
-    if stat.S_ISREG(found.st_mode):
-        return
-    if stat.S_ISDIR(found.st_mode):
-        raise InvalidArgs(f"{path!r} is a directory", "Name a file in it; fs.ls lists them.")
-    kind = "link" if stat.S_ISLNK(found.st_mode) else "device, socket or FIFO"
-    raise InvalidArgs(f"{path!r} is a {kind}, not a regular file", "Choose a regular file.")
-
-
-def _info(name: str, found: os.stat_result) -> Info:
-    mode = found.st_mode
-    kind = (
-        Kind.DIRECTORY
-        if stat.S_ISDIR(mode)
-        else Kind.FILE
-        if stat.S_ISREG(mode)
-        else Kind.LINK
-        if stat.S_ISLNK(mode)
-        else Kind.OTHER
-    )
-    return Info(name, kind, 0 if kind is Kind.DIRECTORY else found.st_size, found.st_mtime)

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from whence.shapes.vision import is_image
+
 MARK = "…truncated"
 _HEAD = 0.7
 _LEAST = 40
@@ -24,20 +26,26 @@ def cut_text(text: str, limit: int) -> str:
 def cut_value(value: Any, limit: int) -> Any:
     """A JSON value whose text is about `limit` long.
 
-    Long strings lose their middle, long lists their end; small fields stay whole.
+    Long strings lose their middle, long lists their end; small fields and pictures stay whole.
     """
     if isinstance(value, str):
         return cut_text(value, limit)
     if isinstance(value, list):
         return _cut_list(value, limit)
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not is_image(value):
         return _cut_object(value, limit)
     return value
 
 
 def size_of(value: Any) -> int:
-    """The length of a JSON value as text."""
-    return len(value) if isinstance(value, str) else len(msgspec.json.encode(value))
+    """The length of a JSON value as text; pictures are no text, and have limits of their own."""
+    if isinstance(value, str):
+        return len(value)
+    if is_image(value):
+        return 0
+    if isinstance(value, list) and any(map(is_image, value)):
+        return sum(map(size_of, value))
+    return len(msgspec.json.encode(value))
 
 
 def _cut_list(items: list[Any], limit: int) -> list[Any]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, Protocol
 
-from whence.shapes.process import ProcessStreamer
-from whence.shapes.web import HttpGetter
+from whence.shapes.process import ProcessRunner
+from whence.shapes.web import PUBLIC, HostPolicy, HttpGetter
 
 
 class Kind(StrEnum):
@@ -31,6 +31,21 @@ class Info:
     size: int
     modified: float
     """Seconds since 1970, UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of one file when several change as one. A move is a removal and a new file."""
+
+    path: str
+    content: bytes | None
+    """The new content; None removes the file, or the link where the path is one."""
+    like: str | None = None
+    """A file whose mode a new file takes."""
+    expect: bytes | None = None
+    """The sha256 digest of the content that the change was made for; empty: there is no file."""
+    mode: int | None = None
+    """The mode of a new file, where `like` does not give it."""
 
 
 class Writer(Protocol):
@@ -75,6 +90,17 @@ class Files(Protocol):
         """Add to the end of a file in one write, making it where it is absent."""
         ...
 
+    def change(self, changes: Sequence[Change]) -> None:
+        """Write and remove several files: all of them or none, also through a crash.
+
+        Parents of new files are made. Where a file is not what the change expects, nothing is
+        written.
+
+        Raises:
+            Conflict: A file has changed, is missing, or stands where a new one should be.
+        """
+        ...
+
     def make_directories(self, path: str) -> bool:
         """Make a directory and its parents; False if it was there."""
         ...
@@ -101,7 +127,7 @@ class Ports:
     """The world as one call sees it."""
 
     files: Files
-    processes: ProcessStreamer
+    processes: ProcessRunner
     http: HttpGetter
     """Asks only the hosts that it is given; the tool says which by its sandbox."""
     closed: tuple[str, ...] = ()
@@ -110,3 +136,5 @@ class Ports:
     """The call, for tools that make calls of their own."""
     why: str = ""
     """Its reason."""
+    hosts: HostPolicy = PUBLIC
+    """Which servers the tool's sandbox lets it ask."""

@@ -1,4 +1,4 @@
-"""Programs as streams: argv in, lines out as they come, and nothing left running behind."""
+"""Programs: our own helpers as streams of lines, those of a call in their sandbox, to the end."""
 
 from __future__ import annotations
 
@@ -6,23 +6,35 @@ import asyncio
 import os
 import signal
 import subprocess
-import threading
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import IO, cast
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import IO, TYPE_CHECKING, cast
 
 from whence.errors import InvalidArgs, NotFound, TimedOut, Unavailable
+from whence.execute.child import Child
+from whence.execute.sandbox.start import signal_group
+from whence.shapes.process import Finished, Isolation, OnOutput, Program
+
+if TYPE_CHECKING:
+    from whence.execute.sandbox.start import Sandbox
 
 _CHUNK = 65536
 _STDERR_KEPT = 65536
 
 
 class Processes:
-    """Runs programs without a shell, each in a session of its own that ends as a whole."""
+    """Runs programs without a shell, each in a session of its own that ends as a whole.
 
-    def __init__(self, *, grace_s: float = 2.0) -> None:
+    Args:
+        grace_s: how long a program may take to end when it is asked to.
+        sandbox: what keeps programs apart; the best that this machine has where it is left out.
+    """
+
+    def __init__(self, *, grace_s: float = 2.0, sandbox: Sandbox | None = None) -> None:
         self._grace_s = grace_s
+        self._sandbox = sandbox
 
     @asynccontextmanager
     async def stream(
@@ -43,31 +55,73 @@ class Processes:
         finally:
             await running.stop()
 
+    async def run(self, program: Program, *, on_output: OnOutput | None = None) -> Finished:
+        """Run a program to its end in its sandbox; at its time limit the whole group is ended.
+
+        Args:
+            program: what to run.
+            on_output: shown the output as it comes; it must not raise.
+
+        Raises:
+            Unavailable: It cannot be started here.
+            NotFound: There is no such working directory.
+            InvalidArgs: `argv` is not a list of strings that a program can be given.
+            PermissionDenied: It needs full isolation, and this machine cannot give it.
+        """
+        from whence.execute.sandbox.run import run
+
+        return await run(program, self._best(), self._grace_s, on_output)
+
+    def isolation(self) -> Isolation:
+        """What this machine enforces, found out by trying, once."""
+        from whence.execute.sandbox.choose import isolation_of
+
+        return isolation_of(self._best())
+
+    def _best(self) -> Sandbox:
+        if self._sandbox is None:
+            from whence.execute.sandbox.choose import best_sandbox
+
+            self._sandbox = best_sandbox()
+        return self._sandbox
+
 
 class RunningProcess:
     """One program: iterate it for its lines; `returncode` and `stderr` are whole after the last."""
 
     def __init__(
-        self, child: subprocess.Popen[bytes], timeout_s: float, max_line: int, grace_s: float
+        self, process: subprocess.Popen[bytes], timeout_s: float, max_line: int, grace_s: float
     ) -> None:
-        self.pid = child.pid
-        self.returncode: int | None = None
-        self._child = child
+        self._process = process
         self._loop = asyncio.get_running_loop()
         self._timeout_s = timeout_s
         self._deadline = self._loop.time() + timeout_s
         self._max_line = max_line
-        self._grace_s = grace_s
-        self._exited = asyncio.Event()
         self._waiter: asyncio.Future[None] | None = None
         self._lines: deque[bytes] = deque()
         self._tail = b""
         self._ended = False
         self._closed = False
         self._stderr = bytearray()
-        self._stdout_fd, self._stderr_fd = _unblocked(child.stdout), _unblocked(child.stderr)
+        self._stdout_fd, self._stderr_fd = _unblocked(process.stdout), _unblocked(process.stderr)
         self._loop.add_reader(self._stderr_fd, self._keep_stderr)
-        self._pidfd = self._watch_exit()
+        self._child = Child(
+            process,
+            ask=partial(signal_group, process.pid, signal.SIGTERM),
+            kill=partial(signal_group, process.pid, signal.SIGKILL),
+            grace_s=grace_s,
+            on_exit=self._on_exit,
+        )
+
+    @property
+    def pid(self) -> int:
+        """The number of its process, and of its group."""
+        return self._child.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        return self._child.returncode
 
     @property
     def stderr(self) -> bytes:
@@ -92,16 +146,7 @@ class RunningProcess:
     async def stop(self) -> None:
         """End the program and its group: asked first, killed after the grace; reaped either way."""
         try:
-            for ending in (signal.SIGTERM, signal.SIGKILL):
-                self._signal(ending)
-                if await self._exits_within(self._grace_s):
-                    break
-        except asyncio.CancelledError:
-            # A second cancellation must not leave a zombie, and a killed process is gone at once.
-            self._signal(signal.SIGKILL)
-            self._child.wait()
-            self._on_exit()
-            raise
+            await self._child.stop()
         finally:
             self._close()
 
@@ -112,7 +157,7 @@ class RunningProcess:
             self._lines.extend(line[: self._max_line] for line in lines)
             self._tail = tail[: self._max_line]
             return
-        await self._exited.wait()
+        await self._child.exited.wait()
         if self._tail:
             self._lines.append(self._tail)
         self._ended = True
@@ -124,7 +169,7 @@ class RunningProcess:
         that left the group may hold the pipe open for ever.
         """
         while True:
-            if self._exited.is_set():
+            if self._child.exited.is_set():
                 await asyncio.sleep(0)
             else:
                 await self._readable()
@@ -133,7 +178,7 @@ class RunningProcess:
             try:
                 return os.read(self._stdout_fd, _CHUNK)
             except BlockingIOError:
-                if self._exited.is_set():
+                if self._child.exited.is_set():
                     return b""
 
     async def _readable(self) -> None:
@@ -162,45 +207,9 @@ class RunningProcess:
             self._loop.remove_reader(self._stderr_fd)
         self._stderr += chunk[: _STDERR_KEPT - len(self._stderr)]
 
-    def _watch_exit(self) -> int | None:
-        """Arrange for `_on_exit`; a thread waits where the system has no process descriptors."""
-        try:
-            pidfd = os.pidfd_open(self.pid)
-        except (AttributeError, OSError):
-            threading.Thread(target=self._await_exit, daemon=True).start()
-            return None
-        self._loop.add_reader(pidfd, self._on_exit)
-        return pidfd
-
-    def _await_exit(self) -> None:
-        with suppress(ChildProcessError):
-            os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-        with suppress(RuntimeError):  # the loop is closed: nobody asks any more
-            self._loop.call_soon_threadsafe(self._on_exit)
-
     def _on_exit(self) -> None:
-        if self._exited.is_set():
-            return
-        # Until it is reaped its id cannot be given to another group, so this kills only its own.
-        self._signal(signal.SIGKILL)
-        self.returncode = self._child.wait()
         self._keep_stderr()
-        if self._pidfd is not None:
-            self._loop.remove_reader(self._pidfd)
-            os.close(self._pidfd)
-        self._exited.set()
         self._wake()
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._child.returncode is None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, number)
-
-    async def _exits_within(self, seconds: float) -> bool:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._exited.wait()
-        return self._exited.is_set()
 
     def _close(self) -> None:
         # Once only: the numbers of closed descriptors may belong to somebody else by now.
@@ -208,14 +217,14 @@ class RunningProcess:
         if self._closed:
             return
         self._closed = True
-        for pipe in (self._child.stdout, self._child.stderr):
+        for pipe in (self._process.stdout, self._process.stderr):
             reading = cast("IO[bytes]", pipe)
             self._loop.remove_reader(reading.fileno())
             reading.close()
 
     def _timed_out(self) -> TimedOut:
         return TimedOut(
-            f"{self._child.args!r} did not end within {self._timeout_s:g} s",
+            f"{self._process.args!r} did not end within {self._timeout_s:g} s",
             "Ask for less at once, or allow more time.",
             details={"timeout_s": self._timeout_s},
         )

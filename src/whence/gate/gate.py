@@ -151,6 +151,9 @@ def check_why(draft: Draft) -> Fault | None:
 
 def check_schema(draft: Draft) -> Fault | None:
     """Do the arguments fit?"""
+    aliases = draft.tool.tool.argument_aliases
+    if aliases:
+        draft.arguments = schema.renamed(draft.arguments, aliases)
     draft.arguments, fault = schema.check(draft.tool, draft.arguments)
     if fault is not None:
         return fault
@@ -301,18 +304,25 @@ def _comments(note: object, key: str) -> tuple[Comment, ...]:
 
 
 def _locate_paths(draft: Draft) -> None:
-    draft.touched = []
-    mounted = draft.tool
+    named = named_paths(draft.tool, draft.arguments)
+    draft.touched = [(effect, draft.locate(given)) for effect, given in named]
+
+
+def named_paths(mounted: Mounted, arguments: Mapping[str, Any]) -> list[tuple[Effect, str]]:
+    """The paths that a call names, as it gives them, and what it does there."""
+    found: list[tuple[Effect, str]] = []
+    if mounted.tool.argument_aliases:
+        arguments = schema.renamed(arguments, mounted.tool.argument_aliases)
     for name, effect in mounted.tool.paths.items():
-        value = draft.arguments.get(name)
+        value = arguments.get(name)
         if value is None:
             value = _default_path(mounted, name)
         for given in value if isinstance(value, list) else (value,):
             if isinstance(given, str):
-                draft.touched.append((effect, draft.locate(given)))
+                found.append((effect, given))  # noqa: PERF401 - a hot path: no generator
     if mounted.tool.touches is not None:
-        for effect, given in mounted.tool.touches(draft.arguments):
-            draft.touched.append((effect, draft.locate(given)))
+        found += mounted.tool.touches(arguments)
+    return found
 
 
 def _default_path(mounted: Mounted, name: str) -> Any:

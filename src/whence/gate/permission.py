@@ -94,7 +94,8 @@ def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
 def _is_ordinary(mounted: Mounted, touched: Touched) -> bool:
     """The common case at a glance: nothing but ordinary files of the workspace."""
     tool = mounted.tool
-    if tool.sandbox.filesystem != EVERYWHERE or not tool.effects <= _HARMLESS:
+    sandbox = tool.sandbox
+    if sandbox.filesystem != EVERYWHERE or sandbox.read_roots or not tool.effects <= _HARMLESS:
         return False
     for _, place in touched:  # noqa: SIM110 - a generator would cost as much as all the rest
         if not place.inside or _may_be_special(place.path):
@@ -168,7 +169,14 @@ def _path_matches(pattern: str, place: Place) -> bool:
 
 
 def _beyond_sandbox(mounted: Mounted, touched: Touched) -> Ruling | None:
-    patterns = mounted.tool.sandbox.filesystem
+    patterns, roots = mounted.tool.sandbox.filesystem, mounted.tool.sandbox.read_roots
+    for effect, place in touched if roots else ():
+        if effect is not Effect.READ or not _below(place, roots):
+            return Ruling(
+                Verdict.DENY,
+                f"{place.given!r} is outside the configured read roots ({', '.join(roots)})",
+                violation="sandbox",
+            )
     if patterns == EVERYWHERE:
         return None
     for effect, place in touched:
@@ -179,6 +187,10 @@ def _beyond_sandbox(mounted: Mounted, touched: Touched) -> Ruling | None:
                 violation="sandbox",
             )
     return None
+
+
+def _below(place: Place, roots: tuple[str, ...]) -> bool:
+    return any(f"{place.real}/".startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def _in_sandbox(patterns: tuple[str, ...], effect: Effect, path: str) -> bool:
@@ -198,7 +210,7 @@ def _in_sandbox(patterns: tuple[str, ...], effect: Effect, path: str) -> bool:
 def _default(mounted: Mounted, touched: Touched) -> Ruling:
     tool = mounted.tool
     for effect, place in touched:
-        if not place.inside:
+        if not place.inside and not _below(place, tool.sandbox.read_roots):
             reason = f"{place.given!r} leads outside the workspace"
             return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched), "sandbox")
         if _is_sensitive(place.path):

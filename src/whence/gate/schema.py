@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -18,6 +19,14 @@ _HABITS = {
     "regex": "query", "source": "src", "destination": "dst", "patch": "diff", "reason": "why",
 }  # fmt: skip
 """Names that models use from habit for what the protocol calls otherwise."""
+
+
+def renamed(arguments: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments under the names that the schema has, where older ones were used."""
+    return {
+        name if (new := aliases.get(name, name)) in arguments else new: value
+        for name, value in arguments.items()
+    }
 
 
 def check(mounted: Mounted, arguments: dict[str, Any]) -> tuple[dict[str, Any], Fault | None]:

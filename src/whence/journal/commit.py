@@ -7,11 +7,12 @@ a thread would take as long; a slower one, or one that was never asked, from a t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from math import inf
 from time import monotonic
+from types import coroutine
 
 _QUICK_S = 0.001
 
@@ -42,14 +43,18 @@ class GroupSync:
             OSError: The disk refused once; it is not trusted again, since what it had not written
                 by then may be lost without a further error.
         """
-        loop = asyncio.get_running_loop()
         wanted = self._written
+        others_wrote = False
         while self._synced < wanted:
             if self._failure is not None:
                 raise self._failure
-            if self._running is None or self._running.get_loop() is not loop:
-                self._running = self._start(loop)
-            await asyncio.shield(self._running)
+            if self._running is not None or self._took_s >= _QUICK_S:
+                await self._in_thread()
+            elif not others_wrote:
+                await _one_round()  # whoever is about to append does so first
+                others_wrote = True
+            else:
+                self._here()
 
     def finish(self) -> None:
         """Sync now, here, if anything is left to sync; afterwards there is no thread."""
@@ -59,27 +64,22 @@ class GroupSync:
         self._call()
         self._synced = self._written
 
-    def _start(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None]:
-        if self._took_s < _QUICK_S:
-            soon: asyncio.Future[None] = loop.create_future()
-            # Whoever is about to append does so before the loop comes round to this.
-            loop.call_soon(self._call_here, soon)
-            return soon
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "whence-journal")
-        running = loop.run_in_executor(self._thread, self._call)
-        running.add_done_callback(partial(self._done, self._written))
-        return running
+    def _in_thread(self) -> Awaitable[None]:
+        loop = asyncio.get_running_loop()
+        if self._running is None or self._running.get_loop() is not loop:
+            if self._thread is None:
+                self._thread = ThreadPoolExecutor(1, "whence-journal")
+            self._running = loop.run_in_executor(self._thread, self._call)
+            self._running.add_done_callback(partial(self._done, self._written))
+        return asyncio.shield(self._running)
 
-    def _call_here(self, soon: asyncio.Future[None]) -> None:
-        covered = self._written
+    def _here(self) -> None:
         try:
             self._call()
         except OSError as error:
-            soon.set_exception(error)
+            self._failure = error
         else:
-            soon.set_result(None)
-        self._done(covered, soon)
+            self._synced = self._written
 
     def _call(self) -> None:
         self.syncs += 1
@@ -92,3 +92,9 @@ class GroupSync:
         self._failure = running.exception()
         if self._failure is None:
             self._synced = max(self._synced, covered)
+
+
+@coroutine
+def _one_round() -> Generator[None, None, None]:
+    """One round of the event loop, without a future to wait for."""
+    yield

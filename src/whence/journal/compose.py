@@ -10,41 +10,47 @@ from whence.journal.emit import emit
 from whence.journal.prose import one_line, paragraphs
 from whence.journal.record import END, closing, seal
 from whence.journal.redact import Redactor
+from whence.journal.usual import call_block, result_block
 from whence.shapes.event import Event
 
 _STAMPED = frozenset({"type", "timestamp", "seq", "prev", "hash", "salvaged_from", "altered"})
+_USUAL = {"tool_call": call_block, "tool_result": result_block}
 
 
-def compose(event: Event, redactor: Redactor) -> str:
+def compose(event: Event, redactor: Redactor) -> bytes:
     """The text of an event after its time of day, without secrets, up to its stamp."""
     text = _text(event)
-    suspicious = redactor.suspects(text.encode())
-    return _text(redactor.event(event)) if suspicious else text
+    return _text(redactor.event(event)) if redactor.suspects(text) else text
 
 
-def _text(event: Event) -> str:
+def _text(event: Event) -> bytes:
+    usual = _USUAL.get(event.type)
+    block = (usual(event) if usual else None) or _block(event)
+    why = event.narrative
+    narrative = f"{paragraphs(why)}\n\n" if why else ""
+    return _heading(event.title) + f"{narrative}```yaml\n{block}".encode()
+
+
+def _block(event: Event) -> str:
     if not _STAMPED.isdisjoint(event.fields):
         raise InvalidArgs(
             f"an event of type {event.type!r} brings keys of the journal's own: "
             f"{', '.join(sorted(_STAMPED & event.fields.keys()))}",
             "Leave them out: the journal stamps every event itself.",
         )
-    block = emit(event.fields, event.comments, kind=event.type)
-    narrative = f"{paragraphs(event.narrative)}\n\n" if event.narrative else ""
-    return f"{_heading(event.title)}{narrative}```yaml\n{block}"
+    return emit(event.fields, event.comments, kind=event.type)
 
 
 @lru_cache(maxsize=256)
-def _heading(title: str) -> str:
-    return f" — {one_line(title)}\n\n"
+def _heading(title: str) -> bytes:
+    return f" — {one_line(title)}\n\n".encode()
 
 
-def sealed(top: str, text: str, seq: int, prev: str) -> tuple[bytes, str]:
+def sealed(top: str, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
     """A whole record and its hash; `top` is the file's header, where it is the first one."""
     moment = now()
-    lead = (
-        f'{top}## {moment[11:19]}{text}timestamp: "{moment}"\nseq: {seq}\nprev: "{prev}"\nhash: "'
-    ).encode()
+    stamp = f'timestamp: "{moment}"\nseq: {seq}\nprev: "{prev}"\nhash: "'
+    lead = f"{top}## {moment[11:19]}".encode() + text + stamp.encode()
     digest = seal(prev, lead)
     return lead + digest.encode() + END, digest
 
@@ -58,8 +64,8 @@ def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
 
 def now() -> str:
     """The time in UTC, to the millisecond."""
-    seconds, fraction = divmod(time.time_ns(), 1_000_000_000)
-    return f"{_second(seconds)}.{fraction // 1_000_000:03d}Z"
+    milliseconds = time.time_ns() // 1_000_000
+    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
 
 
 @lru_cache(maxsize=4)

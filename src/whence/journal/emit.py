@@ -19,10 +19,11 @@ Notes: TypeAlias = "dict[str, tuple[list[str], Notes]]"
 """Comments by key: the texts above it, and those of the keys below."""
 
 MAX_DEPTH = 64
+PLENTY = 1 << 62
+"""Integers below it are written as they are."""
 _TOO_DEEP = '"[left out: nested deeper than 64 levels]"'
 _ONE_LINE = frozenset({"type", "tool", "call_id"})
 _FLOW_WIDTH = 100
-_PLENTY = 1 << 62
 _KEY_WIDTH = 1000  # YAML readers give up on a simple key of more than 1024 characters
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./+@-]*").fullmatch
@@ -34,8 +35,8 @@ _RAW = (
 )
 _ESCAPED = re.compile(f'["\\\\]|`{{3,}}|[^{_RAW}]')
 _NOT_LITERAL = re.compile(f"```|[^\t\n{_RAW}]").search
-_SCALARS: dict[str, str] = {}
-"""Names of tools, paths and words of the protocol come again and again."""
+KNOWN: dict[str, str] = {}
+"""Scalars as they were written: names of tools, paths and words of the protocol come again."""
 _REMEMBERED = 4096
 _NO_NOTES: tuple[list[str], None] = ([], None)
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -58,14 +59,14 @@ def emit(
 
 def scalar(text: str) -> str:
     """A string on one line: plain where that is safe, else double-quoted."""
-    known = _SCALARS.get(text)
+    known = KNOWN.get(text)
     if known is not None:
         return known
     written = _scalar(text)
     if len(text) <= 64:
-        if len(_SCALARS) >= _REMEMBERED:
-            _SCALARS.clear()
-        _SCALARS[text] = written
+        if len(KNOWN) >= _REMEMBERED:
+            KNOWN.clear()
+        KNOWN[text] = written
     return written
 
 
@@ -137,7 +138,8 @@ def _atom(value: object) -> str | None:
     return None
 
 
-def _name(key: str, pad: str) -> str:
+def simple_key(key: str, pad: str) -> str:
+    """A key as it stands before its colon."""
     text = scalar(key)
     return text if len(text) <= _KEY_WIDTH else f"? {text}\n{pad}"
 
@@ -149,11 +151,11 @@ def _mapping(out: list[str], fields: Mapping[str, Any], indent: int, notes: Note
         if notes:
             texts, below = notes.get(key, _NO_NOTES)
             out.extend(f"{pad}{line}\n" for line in comment_lines(texts))
-        name = _SCALARS.get(key) or _name(key, pad)
+        name = KNOWN.get(key) or simple_key(key, pad)
         kind = type(value)
         if kind is str and ("\n" not in value or (indent == 0 and key in _ONE_LINE)):
-            out.append(f"{pad}{name}: {_SCALARS.get(value) or scalar(value)}\n")
-        elif kind is int and -_PLENTY < value < _PLENTY:
+            out.append(f"{pad}{name}: {KNOWN.get(value) or scalar(value)}\n")
+        elif kind is int and -PLENTY < value < PLENTY:
             out.append(f"{pad}{name}: {value}\n")
         elif kind is dict and value and indent < 2 * MAX_DEPTH:
             out.append(f"{pad}{name}:\n")

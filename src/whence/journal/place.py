@@ -34,6 +34,11 @@ class Place:
             self.events += 1
         return None
 
+    @property
+    def ends(self) -> bool:
+        """Whether the last event says that the next part follows."""
+        return self.standing.last_type == "rotated" and self.size > 0
+
     def head(self) -> bytes:
         """This place as the head remembers it."""
         now = self.standing

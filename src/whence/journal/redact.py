@@ -108,11 +108,8 @@ class Redactor:
         ]
         self._literals = sorted(secret, key=lambda literal: -len(literal[0]))
         hints = [rule.hint for rule in _RULES] + [_fragment(value) for value, _ in self._literals]
-        self._hints = _automaton(hints).Match
-
-    def suspects(self, rendered: bytes) -> bool:
-        """Whether rendered text might hold a secret; escapes and indentation do not hide one."""
-        return self._hints(rendered) is not None
+        self.suspects: Callable[[bytes], list[int] | None] = _automaton(hints).Match
+        """What rendered text might hold; None: no secret. Escapes and indentation hide none."""
 
     def redact(self, value: Any) -> Any:
         """The JSON-like value, or text, without its secrets."""
@@ -144,7 +141,7 @@ class Redactor:
 
     def _text(self, text: str) -> str:
         raw = text.encode("utf-8", "backslashreplace")
-        hits = self._hints(raw)
+        hits = self.suspects(raw)
         if hits is None:
             return text
         for literal, replacement in self._literals:

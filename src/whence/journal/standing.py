@@ -39,20 +39,22 @@ class Standing:
         """An id that no call of this session has."""
         return f"call-{self.last_call + 1:03d}"
 
-    def count(self, kind: str, call_id: str, tool: str) -> str | None:
+    def count(self, kind: str, call_id: object, tool: object) -> str | None:
         """Take one event into account; what is odd about it, coming after those before."""
         self.last_type = kind
         if kind == "tool_call":
-            twice = call_id in self.open_calls
             self.calls += 1
-            self.open_calls[call_id] = tool
-            if call_id[:5] == "call-" and (own := _OWN_ID(call_id)):
-                self.last_call = max(self.last_call, int(own[1]))
+            call = str(call_id)
+            own = _OWN_ID(call)
+            if own and (number := int(own[1])) > self.last_call:
+                self.last_call = number
+            twice = call in self.open_calls
+            self.open_calls[call] = str(tool)
             if twice:
-                return f"{call_id!r} is called again before it had an outcome"
+                return f"{call!r} is called again before it had an outcome"
         elif kind in OUTCOMES:
             self.errors += kind == "tool_error"
-            if self.open_calls.pop(call_id, None) is None:
+            if self.open_calls.pop(str(call_id), None) is None:
                 return f"an outcome without a call: {call_id!r}"
         elif kind == "violation":
             self.violations += 1

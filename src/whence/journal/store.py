@@ -48,18 +48,15 @@ class Store:
         """
         self._mutex.acquire()
         try:
-            self._lock()
-        except BaseException:
+            flock(self.directory, LOCK_EX)
+        except (OSError, ValueError):
             self._mutex.release()
-            raise
-
-    def _lock(self) -> None:
-        if self.directory < 0:
+            if self.directory >= 0:
+                raise
             raise Unavailable(
                 f"the journal {self.path} is closed; nothing was recorded",
                 "Open the session again.",
-            )
-        flock(self.directory, LOCK_EX)
+            ) from None
 
     def __exit__(
         self,
@@ -71,7 +68,7 @@ class Store:
             flock(self.directory, LOCK_UN)
         finally:
             self._mutex.release()
-        if isinstance(error, OSError):
+        if error is not None and isinstance(error, OSError):
             raise unavailable(self.path, error) from error
 
     def claim_alone(self) -> bool:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from whence.errors import InvalidArgs, Unavailable
 from whence.journal.commit import GroupSync
 from whence.journal.compose import compose, now, sealed
+from whence.journal.head import pack_head
 from whence.journal.index import write_index
 from whence.journal.own import (
     continued,
@@ -105,6 +106,7 @@ class Journal:
         with self._store:
             self._catch_up()
             self._write(events)
+            self._remember()
 
     def append_call(self, event: Event) -> str:
         """Record a call and return its id: the one in its fields, or a new one behind `tool`.
@@ -120,7 +122,7 @@ class Journal:
             if call_id is None:
                 call_id = self._place.standing.next_call_id()
                 event = _with_id(event, call_id)
-            self._write((event,), remember=False)  # its outcome, which follows, moves the head
+            self._write((event,))  # its outcome, which follows, moves the head
         return str(call_id)
 
     async def commit(self) -> None:
@@ -177,6 +179,7 @@ class Journal:
         if alone:
             events.extend(interruptions(standing))
         self._write(events)
+        self._remember()
         self._store.join_writers()
 
     def _end(self, reason: str) -> None:
@@ -185,6 +188,7 @@ class Journal:
         self._catch_up()
         self._write(interruptions(self._place.standing))
         self._write([session_end(self.session, reason, self._place.standing)])
+        self._remember()
 
     def _load(self) -> bool:
         """Find the end of the log, recovering it where needed; whether a head vouched for it."""
@@ -206,36 +210,34 @@ class Journal:
         """Learn what other writers did since, if anything."""
         place = self._place
         size, inode = self._store.status()
-        if size == place.size and inode == place.inode and not self._ends_part:
+        if size == place.size and inode == place.inode and place.standing.last_type != "rotated":
             return
         if inode != place.inode or size < place.size or place.follow(self._store.log, size):
             self._load()
-        while self._ends_part and size_of(self._store.directory, self._place.part + 1):
+        while self._place.ends and size_of(self._store.directory, self._place.part + 1):
             self._turn_page()
             size, _ = self._store.status()
             if self._place.follow(self._store.log, size):
                 self._load()
 
-    @property
-    def _ends_part(self) -> bool:
-        return self._place.standing.last_type == "rotated" and self._place.size > 0
-
-    def _write(self, events: Sequence[Event], *, remember: bool = True) -> None:
+    def _write(self, events: Sequence[Event]) -> None:
+        """Add events to the log, in a new part where the current one is full."""
         if not events:
             return
         place = self._place
-        full = place.size >= self._rotate_bytes or place.events >= self._rotate_events
-        if full or self._ends_part:
+        if place.size >= self._rotate_bytes or place.events >= self._rotate_events or place.ends:
             self._rotate()
-        if self._place.size == 0 and self._place.part > 1:
-            events = (continued(self._place.part, self._place.standing), *events)
-        self._put(events)
-        if remember:
-            self._remember()
+            place = self._place
+        top = ""
+        if not place.size:
+            top = header(self.session, now(), place.part)
+            if place.part > 1:
+                events = (continued(place.part, place.standing), *events)
+        self._put(top, events)
 
     def _rotate(self) -> None:
-        if not self._ends_part:
-            self._put([rotated(self._place.part)])
+        if not self._place.ends:
+            self._put("", [rotated(self._place.part)])
             self._remember()
         with suppress(OSError):  # an index can be derived again at any time
             write_index(self._store.directory, self._place.part)
@@ -246,34 +248,35 @@ class Journal:
         place.inode = self._store.attach(place.part)
         self._place = place
 
-    def _put(self, events: Sequence[Event]) -> None:
-        place, standing = self._place, self._place.standing
-        seq, prev = standing.seq, standing.hash
-        top = "" if place.size else header(self.session, now(), place.part)
-        records: list[bytes] = []
+    def _put(self, top: str, events: Sequence[Event]) -> None:
+        place = self._place
+        standing = place.standing
+        seq, digest, data = standing.seq, standing.hash, b""
         for event in events:
             seq += 1
-            record, prev = sealed(top, compose(event, self._redactor), seq, prev)
-            records.append(record)
-            top = ""
-        data = b"".join(records)
+            record, digest = sealed(top, compose(event, self._redactor), seq, digest)
+            data, top = data + record, ""
         self._store.append(data, place.size)
         self._group.written()
         place.size += len(data)
         place.events += len(events)
-        standing.seq, standing.hash = seq, prev
+        standing.seq, standing.hash = seq, digest
         for event in events:
             fields = event.fields
-            standing.count(event.type, str(fields.get("call_id", "")), str(fields.get("tool", "")))
+            standing.count(event.type, fields.get("call_id", ""), fields.get("tool", ""))
 
     def _remember(self) -> None:
+        place = self._place
+        end = place.standing
         try:
-            self._store.put_head(self._place.head())
+            self._store.put_head(
+                pack_head(end.seq, end.last_call, place.part, place.size, end.hash)
+            )
         except OSError:
             return  # the events are recorded, and a head that lags behind is harmless
 
 
 def _with_id(event: Event, call_id: str) -> Event:
-    first = {"tool": None, "call_id": call_id} if "tool" in event.fields else {"call_id": call_id}
-    fields = {**first, **event.fields}
-    return Event(event.type, fields, event.title, event.narrative, event.comments)
+    fields = event.fields
+    first = {"tool": None, "call_id": call_id} if "tool" in fields else {"call_id": call_id}
+    return Event(event.type, {**first, **fields}, event.title, event.narrative, event.comments)

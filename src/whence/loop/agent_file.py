@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from whence.catalogs import NAMES, load_catalog
+from whence.catalogs import DEFAULT, NAMES, load_catalog
 from whence.chatmd.include import Expanded, Located, expand
 from whence.chatmd.parse import parse
 from whence.declare.python import load_function
@@ -17,6 +17,7 @@ from whence.declare.resolve import resolve
 from whence.errors import InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
 from whence.execute.containment import Root
 from whence.execute.files import WorkspaceFiles
+from whence.loop.roots import grant_roots
 from whence.shapes.declaration import Resolved
 from whence.shapes.document import Diagnostic, Document, Severity
 from whence.shapes.tool import Tool
@@ -71,13 +72,13 @@ def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFi
         resolved = resolve(
             expanded.document,
             catalogs={name: load_catalog(name) for name in NAMES},
-            default_catalogs=NAMES,
+            default_catalogs=DEFAULT,
             load_document=lambda src: parse(reach.read(src, path)[1]),
             load_function=lambda src, name: _function(reach, src, name, run=run_python),
         )
     finally:
         reach.close()
-    return AgentFile(path, expanded, resolved)
+    return AgentFile(path, expanded, grant_roots(resolved, expanded, path, workspace))
 
 
 class Reach:

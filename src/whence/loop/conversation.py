@@ -5,16 +5,18 @@ Local documents and pictures are read here; what lies elsewhere is named, not fe
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import get_args
 
 import msgspec
 
 from whence.chatmd.append import load
-from whence.errors import InvalidArgs, WhenceError
+from whence.errors import WhenceError
 from whence.loop.agent_file import AgentFile, Reach, read_file
+from whence.loop.transcript import COMPACTED
 from whence.provider import openai_responses
 from whence.shapes import document as said
 from whence.shapes.item import (
@@ -32,19 +34,18 @@ from whence.shapes.item import (
 )
 from whence.work.web.strip import visible_text
 
-_MAGIC = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
-    (b"RIFF", "image/webp"),
-)
+_NONE: Mapping[int, tuple[Part, ...]] = {}
+_SUMMARY = re.compile(rf"{COMPACTED} (\d+)").fullmatch
 
 
 class Reader:
     """Turns the entries of an agent file into items; remembers what it could not bring along."""
 
-    def __init__(self, agent: AgentFile, workspace: str) -> None:
+    def __init__(
+        self, agent: AgentFile, workspace: str, fetched: Mapping[int, tuple[Part, ...]] = _NONE
+    ) -> None:
         self.agent = agent
+        self._fetched = fetched
         self.notes: list[str] = []
         """What the items do not hold, and why."""
         self._reach = Reach(agent.path, workspace)
@@ -55,7 +56,7 @@ class Reader:
             entries = list(self.agent.document.items())
             if entries and isinstance(entries[-1], said.Message) and entries[-1].blank:
                 entries.pop()
-            return tuple(self._item(entry) for entry in entries)
+            return tuple(self._item(entry) for entry in _from_summary(entries))
         finally:
             self._reach.close()
 
@@ -72,9 +73,13 @@ class Reader:
                 parts = (Text(text),) if text is not None else tuple(self._parts(entry.parts))
                 return ToolOutcome(entry.id, parts, custom=entry.custom, item_id=entry.item_id)
             case said.Reasoning():
-                protocol = openai_responses.PROTOCOL
                 return Reasoning(
-                    protocol, summaries=entry.summaries, seal=entry.encrypted, id=entry.id
+                    entry.protocol or openai_responses.PROTOCOL,
+                    entry.texts,
+                    entry.summaries,
+                    entry.encrypted,
+                    redacted=bool(entry.encrypted and not (entry.texts or entry.summaries)),
+                    id=entry.id,
                 )
 
     def _call(self, entry: said.ToolCall) -> ToolCall:
@@ -110,7 +115,10 @@ class Reader:
 
     def _element(self, element: said.Element) -> Iterator[Part]:
         src = element.get("src") or ""
-        if element.tag == "agent":
+        fetched = self._fetched.get(element.span.start)
+        if fetched is not None:
+            yield from fetched
+        elif element.tag == "agent":
             self.notes.append(f"<agent src={src!r}> is answered when the file is run")
         elif element.tag == "img" and not element.flag("local"):
             yield Image(Link(src))
@@ -123,9 +131,26 @@ class Reader:
         try:
             base = self.agent.expanded.origin(element.span.start)[0]
             data = read_file(self._reach.find(src, base))
-            yield _picture(src, data) if element.tag == "img" else Text(_words(element, data))
+            yield picture(src, data) if element.tag == "img" else Text(_words(element, data))
         except WhenceError as error:
             self.notes.append(f"<{element.tag}>: {error.message}")
+
+
+def _from_summary(entries: list[said.Item]) -> list[said.Item]:
+    """The instructions, the last summary and what it left, and what came after it."""
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        found = _SUMMARY(entry.status or "") if isinstance(entry, said.Message) else None
+        if found is None:
+            continue
+        spoken = takewhile(_instructs, entries[:index])
+        kept = entries[max(index - int(found[1]), 0) : index]
+        return [*spoken, entry, *kept, *entries[index + 1 :]]
+    return entries
+
+
+def _instructs(entry: said.Item) -> bool:
+    return isinstance(entry, said.Message) and entry.role in ("system", "developer")
 
 
 def _words(element: said.Element, data: bytes) -> str:
@@ -133,8 +158,9 @@ def _words(element: said.Element, data: bytes) -> str:
     return visible_text(text) if element.flag("strip") else text
 
 
-def _picture(src: str, data: bytes) -> Image:
-    for magic, media_type in _MAGIC:
-        if data.startswith(magic):
-            return Image(Inline(media_type, base64.b64encode(data).decode("ascii")))
-    raise InvalidArgs(f"{src!r} is no PNG, JPEG, GIF or WebP picture", "Convert it first.")
+def picture(src: str, data: bytes) -> Image:
+    """A picture that travels with the conversation, upright and no larger than a model looks at."""
+    from whence.work.images import load_picture
+
+    loaded = load_picture(data, src)
+    return Image(Inline(loaded.media_type, loaded.base64))

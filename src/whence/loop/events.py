@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from whence.gate.gate import Request
+from whence.provider.exchange import Completion
 from whence.shapes.approval import Answer
 from whence.shapes.call import Call, Comment, Fault, Outcome
 from whence.shapes.event import Event
@@ -93,6 +94,31 @@ def tool_error(outcome: Outcome, fault: Fault) -> Event:
     if outcome.warnings:
         fields["warnings"] = list(outcome.warnings)
     return Event("tool_error", fields, f"Tool Error: {outcome.tool}", fault.message)
+
+
+def model_turn(completion: Completion, parent: str | None) -> Event:
+    """An answer of a model: what it cost, what it said, how many calls it made."""
+    usage, text = completion.usage, completion.text
+    fields: dict[str, Any] = {
+        "model": completion.model,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "tool_calls": len(completion.calls),
+        "stop": str(completion.stop),
+    }
+    if usage.cost is not None:
+        fields["cost"] = usage.cost
+    if parent is not None:
+        fields["parent"] = parent
+    if text:
+        fields["text"] = text if len(text) <= _UNPARSED else _digest(text)
+    return Event("model_turn", fields, "Model Turn")
+
+
+def user_message(text: str) -> Event:
+    """What a person asked."""
+    shown = text if len(text) <= _UNPARSED else _digest(text)
+    return Event("user_message", {"length": len(text), "text": shown}, "User Message")
 
 
 def violation(rule: str, call_id: str, request: Request) -> Event:

@@ -13,7 +13,7 @@ from whence.declare.toolbox import Toolbox
 from whence.errors import Unavailable
 from whence.execute.containment import Root
 from whence.execute.executor import Ended, execute
-from whence.execute.limit import cut_value
+from whence.execute.limit import cut_value, size_of
 from whence.gate.gate import Admitted, Asking, Refused, Request, admit, approve
 from whence.gate.permission import parse_rule
 from whence.gate.quota import Usage
@@ -25,7 +25,7 @@ from whence.shapes.approval import Answer, Approver, Question
 from whence.shapes.call import Call, Fault, Outcome
 from whence.shapes.event import Event
 from whence.shapes.policy import Policy, Verdict
-from whence.shapes.process import ProcessStreamer
+from whence.shapes.process import ProcessRunner
 
 _encode = msgspec.json.Encoder().encode
 _NOBODY = Answer(approved=False, by="nobody")
@@ -40,7 +40,7 @@ class Room:
     policy: Policy
     journal: Journal
     usage: Usage
-    processes: ProcessStreamer
+    processes: ProcessRunner
     redactor: Redactor
     approver: Approver | None = None
     turn_chars: int = 0
@@ -141,7 +141,8 @@ async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> 
     room.usage.end(duration, ended.bytes_written)
     name, warnings = admitted.mounted.name, admitted.warnings + ended.warnings
     if ended.fault is None:
-        return _succeed(Done(call_id, name, warnings, duration * 1000), room, ended)
+        limit = admitted.mounted.tool.sandbox.output_chars
+        return _succeed(Done(call_id, name, warnings, duration * 1000, limit), room, ended)
     artifact = None
     if ended.traceback:
         artifact = _keep(room, call_id, name, "traceback.txt", ended.traceback)
@@ -164,18 +165,22 @@ class Done(msgspec.Struct, frozen=True, gc=False):
     tool: str
     warnings: tuple[str, ...]
     duration_ms: float
+    output_chars: int | None
+    """How much of it the model is shown, where its tool has its own limit."""
 
 
 def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
     """The result as far as it goes, and where the rest is."""
     limits = room.policy.limits
     value, whole = ended.value, ended.text
-    allowed = min(limits.output_chars, max(limits.turn_chars - room.turn_chars, 0))
+    usual = limits.output_chars if done.output_chars is None else done.output_chars
+    allowed = min(usual, max(limits.turn_chars - room.turn_chars, 0))
+    size = len(whole) if len(whole) <= allowed else size_of(value)
     artifact = None
     if len(whole) > limits.inline_chars:
         ending = "txt" if type(value) is str else "json"
         artifact = _keep(room, done.call_id, done.tool, ending, whole)
-    cut = len(whole) > allowed
+    cut = size > allowed
     outcome = Outcome(
         done.call_id,
         room.journal.session,
@@ -187,7 +192,7 @@ def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
         warnings=done.warnings,
         duration_ms=done.duration_ms,
     )
-    room.turn_chars += min(len(whole), allowed)
+    room.turn_chars += min(size, allowed)
     return _recorded(outcome, room, events.tool_result(outcome, whole if artifact else None))
 
 

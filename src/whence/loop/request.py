@@ -53,7 +53,7 @@ def show(agent: AgentFile, workspace: str, protocol: str) -> Shown:
     if protocol == "mcp":
         return _tools_only(toolbox)
     system, rest = leading_system(items)
-    settings = _settings(agent, system)
+    settings = settings_of(agent, system, agent.resolved.config.model or "default")
     frame, messages, tools = _encoders()[protocol](settings, rest, toolbox)
     losses = (*frame.losses, *messages.losses, *tools.losses)
     names = [tool.name for tool in toolbox]
@@ -86,9 +86,9 @@ def tokens(text: bytes) -> int:
     return round(len(text) / BYTES_PER_TOKEN) or 1
 
 
-def _settings(agent: AgentFile, system: tuple[Message, ...]) -> Settings:
+def settings_of(agent: AgentFile, system: tuple[Message, ...], model: str) -> Settings:
+    """What a request of this file says besides the conversation and the tools."""
     config = agent.resolved.config
-    model = config.model or "default"
     return Settings(
         model.partition("/")[2] or model,
         system,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,9 +14,10 @@ import msgspec
 
 from whence.catalogs import load_catalogs
 from whence.declare.toolbox import Toolbox
-from whence.errors import UsageError
+from whence.errors import UsageError, WhenceError
 from whence.execute.containment import Root
 from whence.execute.process import Processes
+from whence.gate.gate import named_paths
 from whence.gate.quota import Usage, fingerprint
 from whence.journal.read import last_entries
 from whence.journal.redact import Redactor
@@ -25,8 +27,9 @@ from whence.loop.perform import Room, perform
 from whence.loop.settings import load_policy
 from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Outcome
+from whence.shapes.event import Event
 from whence.shapes.policy import Policy
-from whence.shapes.tool import Tool
+from whence.shapes.tool import Effect, Tool
 
 _REMEMBERED = 128
 
@@ -101,6 +104,30 @@ class Session:
         mounted = self._room.toolbox.find(tool)
         key = mounted.why_key if mounted else "why"
         return await self.perform(Call(tool, {key: why, **arguments}))
+
+    def child(self, tools: Iterable[Tool], policy: Policy) -> Session:
+        """A session for a sub-agent: its own tools, the same journal, workspace and quotas.
+
+        It need not be closed.
+        """
+        inner = object.__new__(Session)
+        inner._room = replace(self._room, toolbox=Toolbox(tools), policy=policy, turn_chars=0)
+        return inner
+
+    def record(self, *events: Event) -> None:
+        """Add to the journal what is no call."""
+        self._room.journal.append(*events)
+
+    def touched(self, tool: str, arguments: Mapping[str, Any]) -> list[tuple[Effect, str]]:
+        """What a call would do to which real paths; of one that will be refused, nothing."""
+        mounted = self._room.toolbox.find(tool)
+        if mounted is None:
+            return []
+        try:
+            named = named_paths(mounted, arguments)
+            return [(effect, self._room.root.locate(given).real) for effect, given in named]
+        except WhenceError:
+            return []
 
     def next_turn(self) -> None:
         """Say that a new turn begins: quotas and limits per turn start again."""

@@ -70,7 +70,7 @@ def _tightened(policy: Policy, settings: dict[str, Any], shown: str, toolbox: To
     written = {verdict: _rule_list(settings, verdict, shown) for verdict in Verdict}
     return replace(
         policy,
-        why=_stricter(policy.why, settings.get("why"), shown),
+        why=stricter(policy.why, _why(settings.get("why"), shown)),
         rules=policy.rules + rules_from(written, shown, toolbox),
         quotas=_smaller(policy.quotas, settings.get("quotas"), shown),
     )
@@ -83,15 +83,17 @@ def _rule_list(settings: dict[str, Any], verdict: Verdict, shown: str) -> list[s
     return listed
 
 
-def _stricter(why: WhyPolicy, text: object, shown: str) -> WhyPolicy:
-    if text is None:
-        return why
+def stricter(why: WhyPolicy, other: WhyPolicy | None) -> WhyPolicy:
+    """The one of the two that demands more."""
+    return why if other is None else max(why, other, key=_STRICTNESS.index)
+
+
+def _why(text: object, shown: str) -> WhyPolicy | None:
     try:
-        asked = WhyPolicy(str(text))
+        return None if text is None else WhyPolicy(str(text))
     except ValueError:
         choices = ", ".join(WhyPolicy)
         raise UsageError(f"{shown}: why is {text!r}", f"Choose one of {choices}.") from None
-    return max(why, asked, key=_STRICTNESS.index)
 
 
 def _smaller(quotas: Quotas, settings: object, shown: str) -> Quotas:

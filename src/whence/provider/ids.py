@@ -22,6 +22,10 @@ class CallIds:
         self._taken = set(taken)
         self._fresh = fresh
 
+    def reserve(self, taken: Iterable[str]) -> None:
+        """Keep the ids of calls that were made before from being given to another call."""
+        self._taken.update(taken)
+
     def claim(self, wanted: str | None) -> str:
         """The wanted id, or a new one where it is missing or belongs to another call."""
         call_id = wanted or self._fresh()

@@ -50,6 +50,7 @@ class SseReader:
         if self._is_between_events() and chunk.endswith(b"\n\n") and b"\r" not in chunk:
             plain = self._whole_lines(chunk)
             if plain is not None:
+                self._started = True
                 return plain
         chunk = self._without_bom(chunk)
         if self._after_cr and chunk:
@@ -69,7 +70,8 @@ class SseReader:
         return events
 
     def _is_between_events(self) -> bool:
-        return self._started and not (self._line or self._data or self._event or self._after_cr)
+        inside = self._line or self._data or self._event or self._after_cr or self._beginning
+        return not inside
 
     def _whole_lines(self, chunk: bytes) -> list[SseEvent] | None:
         """The events of a chunk that is nothing but single data lines, as most chunks are."""

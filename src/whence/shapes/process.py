@@ -99,9 +99,20 @@ class Confinement:
     """What a program may touch."""
 
     writable: tuple[str, ...] = ()
-    """Absolute directories, usually the workspace; the rest is read-only or hidden."""
+    """Absolute directories, usually the workspace; the rest is read-only or hidden.
+
+    In there, too, `.git` cannot be written, and `.agent`, sockets and files of secrets stay closed.
+    """
+    readable: tuple[str, ...] = ()
+    """Further directories, beside the system's own programs and the working directory."""
+    hidden: tuple[str, ...] = ()
+    """Patterns of what stays closed below those directories, besides the usual secrets."""
+    shown: tuple[str, ...] = ()
+    """Patterns of what is not closed there although it looks like a secret."""
     hosts: tuple[str, ...] = ()
     """What it may reach: `example.org`, `*.example.org`, `*`, each with a port or without."""
+    networks: tuple[str, ...] = ()
+    """Addresses that are not public and may be reached all the same, such as `127.0.0.0/8`."""
     resources: Resources = Resources()
     required: bool = False
     """Whether it is refused where isolation is not full."""
@@ -118,7 +129,9 @@ class Program:
     """Added to the usual few; nothing else of the environment reaches it."""
     stdin: bytes = b""
     timeout_s: float = 60.0
-    keep_bytes: int = 200_000_000
+    merged: bool = False
+    """Whether standard error goes where standard output goes: exactly in order, no longer apart."""
+    keep_bytes: int = 64_000_000
     """How much output is kept; what comes after that is counted and thrown away."""
 
 
@@ -131,12 +144,14 @@ class Finished:
     stdout: bytes
     stderr: bytes
     output: bytes
-    """Both, in the order in which they came."""
+    """Both, in the order in which they came; exactly so where the program was `merged`."""
     isolation: Isolation
     duration_s: float
     timed_out: bool = False
     dropped: int = 0
     """Bytes of output that were not kept."""
+    refused: tuple[str, ...] = ()
+    """Hosts with their ports that it asked the proxy for in vain."""
 
 
 OnOutput = Callable[[bytes], None]

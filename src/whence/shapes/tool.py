@@ -35,6 +35,10 @@ class Sandbox:
     """How long one call may take."""
     hosts: tuple[str, ...] = ()
     """What the network is for it: `example.org`, `*.example.org`, `*`; with `:port` only that."""
+    output_chars: int | None = None
+    """How much of an output reaches the model; None: as much as the policy says."""
+    read_roots: tuple[str, ...] = ()
+    """Directories, absolute and without links: with any, it reads below them and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Tool:
     aliases: tuple[str, ...] = ()
     paths: Mapping[str, Effect] = field(default_factory=dict)
     """Which arguments are paths, and what the tool does there."""
+    argument_aliases: Mapping[str, str] = field(default_factory=dict)
+    """Older names of arguments, which are taken and not shown."""
     touches: Touches | None = None
     """Finds the paths that stand inside other arguments, as in the text of a patch."""
     source: str = "python"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 
@@ -53,6 +54,38 @@ class FetchLimits:
 
 PUBLIC = HostPolicy()
 """Any host with a public address."""
+_LOOPBACK = ("127.0.0.0/8", "::1/128")
+
+
+@lru_cache(maxsize=256)
+def host_policy(hosts: tuple[str, ...]) -> HostPolicy:
+    """What a sandbox's list of hosts allows; an empty one says nothing against public hosts.
+
+    An address that is not public is reached only where the list names it: by itself, as
+    `localhost`, or as a network such as `10.0.0.0/8` beside the names that lead there.
+    """
+    if not hosts:
+        return PUBLIC
+    networks = [network for host in hosts for network in _networks(host)]
+    return HostPolicy(tuple(host for host in hosts if "/" not in host), tuple(networks))
+
+
+def _networks(host: str) -> tuple[str, ...]:
+    """The addresses that an entry names by itself."""
+    from ipaddress import ip_address
+
+    name, colon, port = host.rpartition(":")
+    if not colon or not port.isdecimal() or (":" in name and not name.endswith("]")):
+        name = host
+    if "/" in host:
+        return (host,)
+    if name.lower() == "localhost":
+        return _LOOPBACK
+    try:
+        address = ip_address(name.strip("[]"))
+    except ValueError:
+        return ()
+    return (f"{address}/{address.max_prefixlen}",)
 FETCH_LIMITS = FetchLimits()
 """The limits where nobody set any."""
 

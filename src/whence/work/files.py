@@ -22,6 +22,8 @@ WHOLE_CAP = 50_000_000
 """Bytes of a file that is read or edited without a range."""
 LIST_CAP = 1_000
 _CHUNK = 1 << 20
+_TAIL = 1 << 16
+"""Where the last line ending is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,9 @@ def _listed(files: Files, path: str, entry: Info) -> Listed:
     return Listed(entry.name, kind, entry.size, moment.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
-async def read(files: Files, path: str, start: int | None, end: int | None) -> Reading:
+async def read(
+    files: Files, path: str, start: int | None, end: int | None, *, lossy: bool = False
+) -> Reading:
     """Lines start to end, counted from 1, both included; the whole file without them."""
     first = 1 if start is None else start
     if end is not None and end < first:
@@ -122,7 +126,7 @@ async def read(files: Files, path: str, start: int | None, end: int | None) -> R
     truncated = stop - begin > READ_CAP
     if truncated:
         data = _whole_lines(data)
-    content = text.decode(data, path, line=first)
+    content = text.decode(data, path, line=first, lossy=lossy)
     following = first + data.count(b"\n") if truncated else None
     return Reading(content, lines, truncated, following, counted)
 
@@ -168,6 +172,23 @@ async def append(files: Files, path: str, content: str) -> tuple[int, bool]:
         files.make_directories(parent)
     files.append(path, data)
     return len(data), created
+
+
+async def append_line(files: Files, path: str, content: str) -> tuple[int, bool]:
+    """Add text on a line of its own; the bytes, and whether the file is new.
+
+    Lines end as the file's last one does. A file that is new or empty gets no empty line first.
+    """
+    known = files.info(path)
+    if known is None or not known.size:
+        return await append(files, path, content)
+    with files.open(path) as file:
+        file.seek(max(known.size - _TAIL, 0))
+        tail = file.read()
+    added = f"\n{content}"
+    if tail.rfind(b"\r\n") >= 0 and tail.rfind(b"\r\n") == tail.rfind(b"\n") - 1:
+        added = added.replace("\r\n", "\n").replace("\n", "\r\n")
+    return await append(files, path, added)
 
 
 async def fingerprint(files: Files, path: str) -> str | None:

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import attrgetter
 
+from whence.work.lexical.gitignore import Level, is_excluded, level_of, levels_above
 from whence.work.lexical.globs import Rules, parse_rule
 from whence.work.lexical.hits import Query, bad_glob, unreadable
 
 _SESSIONS = b".agent/sessions"
 OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """How to open a file that may have become a link or a FIFO since it was listed."""
-_LARGEST_GITIGNORE = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Level:
-    """A directory that has a say in what is excluded below it."""
-
-    offset: int
-    """Where, in an absolute path below it, the path relative to it begins."""
-    rules: Rules | None
-    is_repository: bool
-    above: _Level | None
 
 
 class Walk:
@@ -43,7 +31,7 @@ class Walk:
         if self._query.is_file:
             yield top
             return
-        stack = [self._entries(top, _levels_above(top))]
+        stack = [self._entries(top, levels_above(top))]
         while stack:
             for entry, is_directory, level in stack[-1]:
                 if is_directory:
@@ -59,8 +47,8 @@ class Walk:
             self.warnings.append(unreadable(self._query.shown(path), str(error.strerror)))
 
     def _entries(
-        self, directory: bytes, above: _Level | None
-    ) -> Iterator[tuple[os.DirEntry[bytes], bool, _Level | None]]:
+        self, directory: bytes, above: Level | None
+    ) -> Iterator[tuple[os.DirEntry[bytes], bool, Level | None]]:
         """What is wanted of a directory, each with whether it is one and who has a say in it."""
         try:
             with os.scandir(directory) as scan:
@@ -68,7 +56,7 @@ class Walk:
         except OSError as error:
             self.note_unreadable(directory, error)
             return
-        level = _level(directory, {entry.name for entry in entries}, above)
+        level = level_of(directory, {entry.name for entry in entries}, above)
         for entry in entries:
             is_directory = entry.is_dir(follow_symlinks=False)
             if not (is_directory or entry.is_file(follow_symlinks=False)):
@@ -77,7 +65,7 @@ class Walk:
                 yield entry, is_directory, level
 
     def _is_wanted(
-        self, entry: os.DirEntry[bytes], is_directory: bool, level: _Level | None
+        self, entry: os.DirEntry[bytes], is_directory: bool, level: Level | None
     ) -> bool:
         name = entry.name
         if name == b".git" or (name == b"sessions" and entry.path[self._skip :] == _SESSIONS):
@@ -87,7 +75,7 @@ class Walk:
         if self._glob is None and level is None:
             return True
         selected = self._selects(entry.path, is_directory)
-        return not _is_excluded(entry.path, is_directory, level) if selected is None else selected
+        return not is_excluded(entry.path, is_directory, level) if selected is None else selected
 
     def _is_closed(self, path: bytes, is_directory: bool) -> bool:
         relative = path[self._skip :].decode("utf-8", "replace")
@@ -116,46 +104,3 @@ def _compiled(query: Query) -> tuple[Rules | None, bool]:
     if rule is None:
         raise bad_glob(query, "it names nothing")
     return Rules([rule]), not rule.negated
-
-
-def _levels_above(top: bytes) -> _Level | None:
-    """The directories above `top` that have a say, up to the root of its repository."""
-    above: list[bytes] = []
-    while top != b"/" and not os.path.lexists(os.path.join(top, b".git")):
-        top = os.path.dirname(top)
-        above.insert(0, top)
-    level = None
-    for directory in above:
-        marks = (b".git", b".gitignore")
-        names = {name for name in marks if os.path.lexists(os.path.join(directory, name))}
-        level = _level(directory, names, level)
-    return level
-
-
-def _level(directory: bytes, names: set[bytes], above: _Level | None) -> _Level | None:
-    rules = _gitignore(os.path.join(directory, b".gitignore")) if b".gitignore" in names else None
-    is_repository = b".git" in names
-    if rules is None and not is_repository:
-        return above
-    return _Level(len(os.path.join(directory, b"")), rules, is_repository, above)
-
-
-def _gitignore(path: bytes) -> Rules | None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            text = file.read(_LARGEST_GITIGNORE).decode("utf-8-sig", "replace")
-    except OSError:
-        return None  # one that cannot be read excludes nothing
-    return Rules.of(text.split("\n"))
-
-
-def _is_excluded(path: bytes, is_directory: bool, level: _Level | None) -> bool:
-    while level is not None:
-        if level.rules is not None:
-            relative = path[level.offset :].decode("utf-8", "replace")
-            verdict = level.rules.excludes(relative, is_directory=is_directory)
-            if verdict is not None:
-                return verdict
-        level = None if level.is_repository else level.above
-    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
+from functools import cache as once
 
 from whence.shapes.web import FETCH_LIMITS, PUBLIC, Fetched, FetchLimits, HostPolicy, HttpGetter
 from whence.work.web.apart import apart
@@ -22,6 +23,12 @@ class Form(StrEnum):
     """All of its visible text, a line for each piece."""
     SOURCE = "source"
     """What the server sent."""
+
+
+@once
+def recent_pages() -> PageCache:
+    """The pages that this program fetched a moment ago."""
+    return PageCache()
 
 
 async def webpage_to_markdown(

@@ -49,7 +49,7 @@ def _lines(text: str) -> list[str]:
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     group: list[_Change] = []
-    for change in _changes(old, new):
+    for change in changes(old, new):
         if group and change[0] - group[-1][1] > 2 * _CONTEXT:
             yield _hunk(old, new, group)
             group = []
@@ -57,7 +57,8 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
     yield _hunk(old, new, group)
 
 
-def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[_Change]:
+def changes(old: Sequence[str], new: Sequence[str]) -> Iterator[_Change]:
+    """Which runs of lines differ: old lines from and to, new lines from and to."""
     at_old = at_new = 0
     for start_old, start_new, size in [*_equal_blocks(old, new), (len(old), len(new), 0)]:
         if (at_old, at_new) != (start_old, start_new):

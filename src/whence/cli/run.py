@@ -1,0 +1,107 @@
+"""`whence run`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from whence.cli.options import add_policy, add_session, add_workspace
+
+if TYPE_CHECKING:
+    from whence.loop.agent import Agent
+    from whence.loop.news import Result
+
+EXAMPLE = """\
+The answer goes to standard output, what happens on the way to standard error. What was said and
+done is added to FILE; a run that broke off goes on where it ended.
+
+examples:
+  whence run librarian.chatmd "Which chapters mention the journal?"
+  whence run triage.chatmd '{"issue": 17}' --model anthropic/claude-sonnet-4-5 -o run.chatmd
+  git diff | whence run review.chatmd - --ephemeral --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="an agent file")
+    parser.add_argument(
+        "input", metavar="INPUT", nargs="?",
+        help="what is asked; - reads it from stdin; without it, the last message of FILE",
+    )  # fmt: skip
+    parser.add_argument("--model", metavar="ID", help="provider/name (default: as FILE says)")
+    parser.add_argument("-o", dest="output", metavar="COPY", help="add the run to a copy of FILE")
+    parser.add_argument("--ephemeral", action="store_true", help="add the run nowhere")
+    parser.add_argument("--max-turns", type=int, metavar="N", help="how often the model is asked")
+    parser.add_argument(
+        "--max-parallel", type=int, metavar="N", help="calls of a turn at once (default: 64)"
+    )
+    parser.add_argument(
+        "--no-parallel-tool-calls", action="store_true", help="one call after the other"
+    )
+    parser.add_argument(
+        "--compact-at", type=int, metavar="TOKENS", help="sum up what is older beyond this length"
+    )
+    parser.add_argument(
+        "--steer", action="store_true", help="lines on stdin are said to the model as it works"
+    )
+    parser.add_argument("--json", action="store_true", help="every event as a line of JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="nothing but the answer")
+    add_workspace(parser)
+    add_session(parser)
+    add_policy(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the agent to its answer."""
+    asked = sys.stdin.read() if options.input == "-" else options.input
+    asyncio.run(_run(_agent(options), asked, options))
+    return 0
+
+
+async def _run(agent: Agent, asked: str | None, options: argparse.Namespace) -> Result:
+    from whence.cli.progress import reporter
+
+    report = reporter(as_json=options.json, quiet=options.quiet)
+    if options.steer:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(sys.stdin.fileno(), _steer, agent, loop)
+    try:
+        return await agent.run(asked, on=report)
+    finally:
+        report.close()
+
+
+def _steer(agent: Agent, loop: asyncio.AbstractEventLoop) -> None:
+    line = sys.stdin.readline()
+    if not line:
+        loop.remove_reader(sys.stdin.fileno())
+    elif line.strip():
+        agent.steer(line.strip())
+
+
+def _agent(options: argparse.Namespace) -> Agent:
+    from whence.cli.approve import terminal_approver
+    from whence.cli.options import policy_of, workspace_of
+    from whence.declare.toolbox import Toolbox
+    from whence.errors import UsageError
+    from whence.loop.agent import Agent
+
+    for name in ("max_turns", "max_parallel", "compact_at"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is {value}", "Give it a number of 1 or more."
+            )
+    agent = Agent.load(
+        options.file, workspace_of(options),
+        output=options.output, ephemeral=options.ephemeral, model=options.model,
+        mode=options.mode, approver=None if options.steer else terminal_approver(),
+        session=options.session, max_turns=options.max_turns,
+        parallel=1 if options.no_parallel_tool_calls else options.max_parallel,
+        compact_at=options.compact_at,
+    )  # fmt: skip
+    agent.policy = policy_of(options, Toolbox(agent.tools))
+    return agent

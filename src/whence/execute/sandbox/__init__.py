@@ -1,0 +1,1 @@
+"""Sandboxes: the walls around a program, kept by the kernel, and honest about their gaps."""

@@ -1,0 +1,234 @@
+"""Programs in namespaces of their own, by bubblewrap: the strongest sandbox of the three."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache, partial
+from shutil import which
+
+from whence.errors import Unavailable
+from whence.execute.sandbox.ground import Ground, Standing
+from whence.execute.sandbox.hidden import Veil
+from whence.execute.sandbox.limits import prlimit_argv
+from whence.execute.sandbox.seccomp import Sockets, assemble
+from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, in_memory, signal_group
+from whence.execute.sandbox.view import (
+    directories,
+    find_program,
+    inner_python,
+    settings,
+    system_trees,
+)
+from whence.shapes.process import Confinement, Isolation, Level, Program
+
+_TOOLS = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+_NAMESPACES = (
+    "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net", "--unshare-ipc",
+    "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox",
+    "--die-with-parent", "--new-session", "--clearenv",
+)  # fmt: skip
+_SIGNALLED = frozenset(
+    128 + number
+    for number in (
+        signal.SIGILL, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGKILL, signal.SIGSEGV,
+        signal.SIGPIPE, signal.SIGTERM, signal.SIGXCPU, signal.SIGXFSZ, signal.SIGSYS,
+    )
+)  # fmt: skip
+"""Exit codes that say a signal; a few are left out, since programs use them of their own."""
+_FULL = Isolation(Level.ENFORCED, Level.ENFORCED, Level.ENFORCED)
+
+PROXY_PORT = 3128
+_LISTEN = (
+    "import _socket,os,struct,sys\n"
+    "made=_socket.socket(2,1,0)\n"
+    f"made.bind(('127.0.0.1',{PROXY_PORT}))\n"
+    "made.listen(64)\n"
+    "out=_socket.socket(1,1,0,int(sys.argv[1]))\n"
+    "out.sendmsg([b'.'],[(1,1,struct.pack('i',made.fileno()))])\n"
+    "out.close();made.close()\n"
+    "os.execv(sys.argv[2],sys.argv[2:])\n"
+)
+"""Opens the proxy's port inside, hands it out to be served there, and becomes the program."""
+
+
+class Bubblewrap:
+    """Namespaces for files, network and processes, and a filter of system calls."""
+
+    name = "bubblewrap"
+    has_own_network = True
+
+    def __init__(self, *, ground: Ground | None = None) -> None:
+        self._ground = ground or Ground()
+        self._veils: dict[tuple[object, ...], Veil] = {}
+
+    def start(self, program: Program, listening: int | None = None) -> Started:
+        """Start a program in a new sandbox."""
+        given = directories(program)
+        environment = {**BASE_ENVIRONMENT, "HOME": "/tmp", **program.env}  # noqa: S108 - private
+        path = find_program(program, environment["PATH"], (*system_trees(), *given))
+        command = [*prlimit_argv(_tool("prlimit"), program.confinement.resources), path]
+        command += program.argv[1:]
+        if listening is not None:
+            python, needed = inner_python()
+            given |= dict.fromkeys(needed, False)
+            command = [python, "-I", "-S", "-c", _LISTEN, str(listening), *command]
+        standing = self._ground.prepare(given)
+        try:
+            options, complete = self._options(program, given, standing)
+            options += [part for pair in environment.items() for part in ("--setenv", *pair)]
+            process, info = _spawn(standing, options, command, program, listening)
+        except BaseException:
+            self._ground.release(standing)
+            raise
+        isolation = _FULL if complete and not standing.is_root else _partly(_FULL)
+        release = partial(self._release, info, standing)
+        kill = partial(signal_group, process.pid, signal.SIGKILL)
+        return Started(process, isolation, partial(_ask, info), kill, release)
+
+    def exit_code(self, status: int) -> int:
+        """Bubblewrap itself tells a signal as a shell does."""
+        return 128 - status if status in _SIGNALLED else status
+
+    def _options(
+        self, program: Program, given: dict[str, bool], standing: Standing
+    ) -> tuple[list[str], bool]:
+        options = [*_NAMESPACES, *_system(), *_private(program.confinement)]
+        if standing.is_root:
+            options += ["--ro-bind", "/proc/sys", "/proc/sys"]
+            options += ["--ro-bind", "/proc/sysrq-trigger", "/proc/sysrq-trigger"]
+        for path, writable in given.items():
+            options += ["--bind" if writable else "--ro-bind", standing.source(path), path]
+        complete = True
+        for path in given:
+            veiled = self._veil(path, program.confinement).look()
+            complete &= veiled.complete
+            options += _hide(veiled.files, veiled.directories)
+            for locked in veiled.locked:
+                source = standing.source(path) + locked[len(path) :]
+                options += ["--ro-bind", source, locked]
+        options += ["--remount-ro", "/", "--chdir", os.path.realpath(program.cwd)]
+        return options, complete
+
+    def _veil(self, path: str, confinement: Confinement) -> Veil:
+        key = (path, confinement.hidden, confinement.shown)
+        return self._veils.setdefault(key, Veil(*key))
+
+    def _release(self, info: int, standing: Standing) -> None:
+        os.close(info)
+        self._ground.release(standing)
+
+
+def _partly(isolation: Isolation) -> Isolation:
+    return replace(isolation, filesystem=Level.PARTIAL)
+
+
+@lru_cache(maxsize=1)
+def _system() -> tuple[str, ...]:
+    options: list[str] = []
+    for path in system_trees():
+        linked = os.path.islink(path)
+        options += ["--symlink", os.readlink(path), path] if linked else ["--ro-bind", path, path]
+    for path in settings():
+        options += ["--ro-bind-try", path, path]
+    return tuple(options)
+
+
+def _private(confinement: Confinement) -> list[str]:
+    """Devices, processes and temporary files of its own, all of them bounded."""
+    room = str(confinement.resources.memory_bytes // 2)
+    return [
+        "--proc", "/proc", "--dev", "/dev", "--size", room, "--perms", "1777", "--tmpfs", "/dev/shm",
+        "--remount-ro", "/dev", "--size", room, "--perms", "1777", "--tmpfs", "/tmp",
+        "--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp",
+    ]  # fmt: skip
+
+
+def _hide(files: Iterable[str], folders: Iterable[str]) -> Iterator[str]:
+    """A device cannot be opened there, so that a hidden file says no instead of being empty."""
+    for path in files:
+        yield from ("--ro-bind", "/dev/null", path)
+    for path in folders:
+        yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
+
+
+@lru_cache(maxsize=8)
+def _tool(name: str) -> str:
+    found = which(name, path=_TOOLS)
+    if found is None:
+        package = "bubblewrap" if name == "bwrap" else "util-linux"
+        raise Unavailable(f"{name!r} is not installed", f"Install the package {package}.")
+    return found
+
+
+def _spawn(
+    standing: Standing,
+    options: list[str],
+    command: list[str],
+    program: Program,
+    listening: int | None,
+) -> tuple[subprocess.Popen[bytes], int]:
+    seccomp = assemble(Sockets.OWN_NAMESPACE, os.uname().machine)
+    told, info = os.pipe()
+    read, write = os.pipe()
+    passed = [info, read]
+    if listening is not None:
+        passed.append(listening)
+    argv = [*standing.prefix, _tool("bwrap"), "--args", str(read), "--info-fd", str(info)]
+    if seccomp is not None:
+        passed.append(in_memory(seccomp))
+        argv += ["--seccomp", str(passed[-1])]
+    stdin = in_memory(program.stdin) if program.stdin else subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            [*argv, "--", *command],
+            cwd="/",
+            env=dict(BASE_ENVIRONMENT),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if program.merged else subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+            pass_fds=passed,
+        )
+        _go_first(process.pid)
+        _tell(write, options)
+    except BaseException:
+        os.close(told)
+        raise
+    finally:
+        os.close(write)
+        ours = passed if stdin == subprocess.DEVNULL else [*passed, stdin]
+        for descriptor in ours:
+            if descriptor != listening:
+                os.close(descriptor)
+    os.set_blocking(told, False)
+    return process, told
+
+
+def _tell(write: int, options: list[str]) -> None:
+    """Hand over the options: not on the command line, where everybody could read them."""
+    view = memoryview(b"".join(os.fsencode(option) + b"\0" for option in options))
+    with suppress(BrokenPipeError):  # it ended, and says why itself
+        while view:
+            view = view[os.write(write, view) :]
+
+
+def _go_first(pid: int) -> None:
+    """Should memory run out, a sandbox goes before anything else. It waits for its options yet."""
+    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as score:
+        score.write("1000")
+
+
+def _ask(info: int) -> None:
+    """Ask the program's own group, which is another one than bubblewrap's, to end."""
+    try:
+        told = json.loads(os.read(info, 4096))
+        signal_group(told["child-pid"], signal.SIGTERM)
+    except (BlockingIOError, ValueError):
+        return  # it has not even begun

@@ -1,0 +1,133 @@
+"""Programs behind walls of their own making, where there are no namespaces to put them in."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from functools import partial
+from typing import Any
+
+from whence.errors import Unavailable
+from whence.execute.sandbox import landlock, launcher
+from whence.execute.sandbox.hidden import Veil
+from whence.execute.sandbox.limits import limits_of, tasks_of_ours, within_ours
+from whence.execute.sandbox.seccomp import Sockets, assemble
+from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, in_memory
+from whence.execute.sandbox.view import directories, find_program, settings, system_trees
+from whence.shapes.process import Isolation, Level, Program
+
+
+class LimitsOnly:
+    """Limits of resources and a clean end; files and network stay as open as they are to us."""
+
+    name = "limits only"
+    has_own_network = False
+
+    def start(self, program: Program, listening: int | None = None) -> Started:
+        """Start a program under a launcher that ends all that it leaves behind."""
+        given = directories(program)
+        scratch = tempfile.mkdtemp(prefix="whence-")
+        try:
+            environment = {**BASE_ENVIRONMENT, "HOME": scratch, "TMPDIR": scratch, **program.env}
+            walls, isolation = self._walls(program, given, scratch)
+            limited = limits_of(program.confinement.resources)
+            limited["nproc"] += tasks_of_ours()  # here the kernel counts all that a user runs
+            orders = {
+                "argv": [self._find(program, environment["PATH"], given), *program.argv[1:]],
+                "cwd": os.path.realpath(program.cwd),
+                "env": environment,
+                "limits": {name: within_ours(name, limit) for name, limit in limited.items()},
+                "parent": os.getpid(),
+                **walls,
+            }
+            process = _spawn(orders, program)
+        except BaseException:
+            shutil.rmtree(scratch)
+            raise
+        # The launcher is asked even for the hard end: only it knows what is left to be ended.
+        ask, kill = (partial(_signal, process, n) for n in (signal.SIGTERM, signal.SIGQUIT))
+        return Started(process, isolation, ask, kill, partial(shutil.rmtree, scratch, True))
+
+    def exit_code(self, status: int) -> int:
+        """The launcher ends as its program ended."""
+        return status
+
+    def _find(self, program: Program, search: str, given: dict[str, bool]) -> str:
+        return find_program(program, search, ("",))
+
+    def _walls(
+        self, program: Program, given: dict[str, bool], scratch: str
+    ) -> tuple[dict[str, Any], Isolation]:
+        filtered = assemble(Sockets.OWN_NAMESPACE, os.uname().machine)
+        walls = {"landlock": None, "seccomp": filtered.hex() if filtered else None}
+        return walls, Isolation(processes=Level.PARTIAL)
+
+
+class Landlock(LimitsOnly):
+    """Only declared paths, no sockets, and signals to nobody outside."""
+
+    name = "landlock"
+
+    def start(self, program: Program, listening: int | None = None) -> Started:
+        """Start a program that has given up the rest of the machine."""
+        if not landlock.version():
+            raise Unavailable("this kernel has no Landlock", "Use Linux 5.13 or later.")
+        return super().start(program, listening)
+
+    def _find(self, program: Program, search: str, given: dict[str, bool]) -> str:
+        return find_program(program, search, (*system_trees(), *given))
+
+    def _walls(
+        self, program: Program, given: dict[str, bool], scratch: str
+    ) -> tuple[dict[str, Any], Isolation]:
+        confinement = program.confinement
+        readable = ("/proc", *system_trees(), *settings())
+        rules = [landlock.opened(path, landlock.READ) for path in readable]
+        rules += [*landlock.devices(), landlock.opened(scratch, landlock.WRITE)]
+        for path, writable in given.items():
+            veiled = Veil(path, confinement.hidden, confinement.shown).look()
+            rights = landlock.WRITE if writable else landlock.READ
+            rules += landlock.below(path, rights, veiled)
+        handled, fields = landlock.handled()
+        sockets = Sockets.OWN_NAMESPACE if confinement.hosts else Sockets.NONE
+        filtered = assemble(sockets, os.uname().machine)
+        if confinement.hosts:
+            handled, network = (handled[0], 0, handled[2]), Level.NONE
+        else:
+            network = Level.ENFORCED if filtered else Level.PARTIAL
+        walls = {
+            "landlock": {"handled": handled, "fields": fields, "rules": rules},
+            "seccomp": filtered.hex() if filtered else None,
+        }
+        return walls, Isolation(Level.PARTIAL, network, Level.PARTIAL)
+
+
+def _spawn(orders: dict[str, Any], program: Program) -> subprocess.Popen[bytes]:
+    given = in_memory(json.dumps(orders).encode())
+    stdin = in_memory(program.stdin) if program.stdin else subprocess.DEVNULL
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", launcher.__file__, str(given)],
+            cwd="/",
+            env=dict(BASE_ENVIRONMENT),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if program.merged else subprocess.PIPE,
+            start_new_session=True,
+            bufsize=0,
+            pass_fds=[given],
+        )
+    finally:
+        os.close(given)
+        if stdin != subprocess.DEVNULL:
+            os.close(stdin)
+
+
+def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    if process.returncode is None:
+        process.send_signal(number)

@@ -1,0 +1,159 @@
+"""Runs one program behind the walls that a process can build around itself, and sweeps up after it.
+
+A script of its own, started as `python -I -S launcher.py DESCRIPTOR` with its orders as JSON: what
+it does to itself between fork and exec must not happen in a process with threads.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import sys
+from typing import Any, NoReturn
+
+_PDEATHSIG, _SUBREAPER, _NO_NEW_PRIVS, _CAPBSET_DROP, _SECCOMP = 1, 36, 38, 24, 22
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_CAPABILITIES_V3 = 0x20080522
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _done(answer: int, what: str) -> int:
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+    return answer
+
+
+def _wall_off(landlock: dict[str, Any]) -> None:
+    """Close every path but the ones that the rules open."""
+    attributes = (ctypes.c_uint64 * 3)(*landlock["handled"])
+    size = 8 * landlock["fields"]
+    ruleset = _done(_libc.syscall(_CREATE_RULESET, attributes, size, 0), "landlock")
+    for path, rights in landlock["rules"]:
+        try:
+            opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue  # gone since; closed is what it would be anyway
+        rule = rights.to_bytes(8, sys.byteorder) + opened.to_bytes(4, sys.byteorder)
+        _done(_libc.syscall(_ADD_RULE, ruleset, 1, rule, 0), f"landlock, {path}")
+        os.close(opened)
+    _done(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "landlock")
+    os.close(ruleset)
+
+
+def _drop_capabilities() -> None:
+    for capability in range(64):
+        _libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)  # fails for numbers that do not exist
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_V3, 0)
+    _done(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
+
+
+def _filter_calls(program: bytes) -> None:
+    class Filter(ctypes.Structure):
+        _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+    loaded = Filter(len(program) // 8, program)
+    _done(_libc.prctl(_SECCOMP, 2, ctypes.byref(loaded), 0, 0), "seccomp")
+
+
+def _become(orders: dict[str, Any]) -> NoReturn:
+    """Build the walls and turn into the program."""
+    try:
+        os.setsid()
+        _done(_libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        for name, limit in orders["limits"].items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (limit, limit))
+        os.chdir(orders["cwd"])
+        _done(_libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+        if os.geteuid() == 0:
+            _drop_capabilities()
+        if orders["landlock"]:
+            _wall_off(orders["landlock"])
+        if orders["seccomp"]:
+            _filter_calls(bytes.fromhex(orders["seccomp"]))
+        os.execve(orders["argv"][0], orders["argv"], orders["env"])  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        os.write(2, f"cannot start {orders['argv'][0]!r}: {error}\n".encode())
+    os._exit(126)
+
+
+def _descendants(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as listed:
+            children = [int(child) for child in listed.read().split()]
+    except OSError:
+        return []
+    return children + [deeper for child in children for deeper in _descendants(child)]
+
+
+def _signal_all(number: int) -> None:
+    for pid in _descendants(os.getpid()):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+
+
+def _reaped() -> dict[int, int]:
+    """Children that have ended, with their status; orphans come to us."""
+    ended: dict[int, int] = {}
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return ended
+        if pid == 0:
+            return ended
+        ended[pid] = status
+
+
+def _sweep() -> None:
+    """End whatever is left, until nothing is."""
+    while _descendants(os.getpid()):
+        _signal_all(signal.SIGKILL)
+        _reaped()
+
+
+def _watch(child: int) -> int:
+    """The status of the program; signals to us reach all that it started."""
+    waited = {signal.SIGCHLD, signal.SIGTERM, signal.SIGQUIT}
+    while True:
+        came = signal.sigwait(waited)
+        if came == signal.SIGTERM:
+            _signal_all(signal.SIGTERM)
+        elif came == signal.SIGQUIT:
+            _signal_all(signal.SIGKILL)
+        ended = _reaped()
+        if child in ended:
+            return ended[child]
+
+
+def main() -> NoReturn:
+    """Run the program of the orders, and end as it ends."""
+    with open(int(sys.argv[1]), encoding="utf-8") as given:
+        orders = json.load(given)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGQUIT})
+    _done(_libc.prctl(_PDEATHSIG, signal.SIGQUIT, 0, 0, 0), "prctl")
+    _done(_libc.prctl(_SUBREAPER, 1, 0, 0, 0), "prctl")
+    if os.getppid() != orders["parent"]:
+        os._exit(1)
+    child = os.fork()
+    if child == 0:
+        _become(orders)
+    status = _watch(child)
+    _sweep()
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        number = os.WTERMSIG(status)
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Running one program in a sandbox, from its start to the last byte of its output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from dataclasses import replace
+from functools import partial
+
+from whence.errors import InvalidArgs, NotFound, PermissionDenied
+from whence.execute.capture import Capture
+from whence.execute.child import Child
+from whence.execute.sandbox.spawner import started, submit
+from whence.execute.sandbox.start import Sandbox, Started
+from whence.shapes.process import Finished, Isolation, OnOutput, Program
+
+
+async def run(
+    program: Program, sandbox: Sandbox, grace_s: float, on_output: OnOutput | None
+) -> Finished:
+    """What came of a program."""
+    _check(program)
+    if not program.confinement.hosts or not sandbox.has_own_network:
+        return await _run(program, sandbox, grace_s, on_output)
+    from whence.execute.sandbox.proxy import Proxy
+
+    async with Proxy(program.confinement) as proxy:
+        ended = await _run(proxy.use(program), sandbox, grace_s, on_output, proxy.channel)
+        return replace(ended, refused=tuple(dict.fromkeys(proxy.refused)))
+
+
+async def _run(
+    program: Program,
+    sandbox: Sandbox,
+    grace_s: float,
+    on_output: OnOutput | None,
+    channel: int | None = None,
+) -> Finished:
+    begun = time.perf_counter()
+    start = partial(_start, sandbox, program, channel)
+    running = await started(start, undo=_abandon)
+    capture = Capture(running.process, program.keep_bytes, on_output)
+    child = Child(running.process, ask=running.ask, kill=running.kill, grace_s=grace_s)
+    timed_out = False
+    try:
+        async with asyncio.timeout(program.timeout_s):
+            await child.exited.wait()
+    except TimeoutError:
+        timed_out = True
+    finally:
+        try:
+            await child.stop()
+        finally:
+            child.end_now()
+            capture.finish()
+            submit(running.release)
+    stdout, stderr = capture.of_stream(0), capture.of_stream(1)
+    return Finished(
+        exit_code=sandbox.exit_code(child.returncode or 0),
+        stdout=stdout,
+        stderr=stderr,
+        output=capture.both() if stdout and stderr else stdout or stderr,
+        isolation=running.isolation,
+        duration_s=time.perf_counter() - begun,
+        timed_out=timed_out,
+        dropped=capture.dropped,
+    )
+
+
+def _start(sandbox: Sandbox, program: Program, channel: int | None) -> Started:
+    running = sandbox.start(program, channel)
+    if program.confinement.required and not running.isolation.full:
+        _abandon(running)
+        raise _not_isolated(program, sandbox.name, running.isolation)
+    return running
+
+
+def _abandon(running: Started) -> None:
+    """End what was started although nobody waits for it."""
+    running.kill()
+    running.process.wait()
+    for pipe in (running.process.stdout, running.process.stderr):
+        if pipe is not None:
+            pipe.close()
+    running.release()
+
+
+def _check(program: Program) -> None:
+    if isinstance(program.argv, str) or not program.argv or not program.argv[0]:
+        raise InvalidArgs(
+            f"not a command: {program.argv!r}", "Give the program and its arguments as a list."
+        )
+    for text in (*program.argv, *program.env, *program.env.values()):
+        _check_text(text)
+    if not os.path.isdir(program.cwd):
+        raise NotFound(f"no such directory: {program.cwd!r}", "Run it in a directory that exists.")
+
+
+def _check_text(text: str) -> None:
+    try:
+        broken = "\0" in text or b"\0" in os.fsencode(text)
+    except UnicodeEncodeError:
+        broken = True
+    if broken:
+        raise InvalidArgs(
+            f"a program cannot be given {text!r}",
+            "Remove the characters that no argument can contain.",
+        )
+
+
+def _not_isolated(program: Program, name: str, isolation: Isolation) -> PermissionDenied:
+    return PermissionDenied(
+        f"{program.argv[0]!r} must be isolated, and this machine cannot do it fully ({name})",
+        "`whence doctor` says what is missing.",
+        details={"isolation": isolation.as_json()},
+    )

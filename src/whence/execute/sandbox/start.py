@@ -1,0 +1,83 @@
+"""What every sandbox is to the one who runs programs in it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from whence.shapes.process import Isolation, Program
+
+BASE_ENVIRONMENT = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LANG": "C.UTF-8",
+}
+"""What a program sees of an environment, besides a home and what its call declares."""
+
+
+def _nothing() -> None:
+    return
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A program that was started, and the ways to end it."""
+
+    process: subprocess.Popen[bytes]
+    isolation: Isolation
+    ask: Callable[[], None]
+    """Asks the program and its children to end."""
+    kill: Callable[[], None]
+    """Ends the program and everything that it started, at once."""
+    release: Callable[[], None] = _nothing
+    """Takes away what was made for it; called once, when it has ended."""
+
+
+class Sandbox(Protocol):
+    """One way to keep programs apart."""
+
+    @property
+    def name(self) -> str:
+        """As a person knows it."""
+        ...
+
+    @property
+    def has_own_network(self) -> bool:
+        """Whether the program's only way out is a proxy that we serve."""
+        ...
+
+    def start(self, program: Program, listening: int | None = None) -> Started:
+        """Start a program; blocks for some milliseconds, always called in the same thread.
+
+        Args:
+            program: what to run; its paths are absolute and exist.
+            listening: a socket over which the program's side of a proxy is to be handed out.
+
+        Raises:
+            Unavailable: There is no such program inside.
+        """
+        ...
+
+    def exit_code(self, status: int) -> int:
+        """The program's own exit code; negative for a signal."""
+        ...
+
+
+def signal_group(leader: int, number: signal.Signals) -> None:
+    """Send a signal to a process group, if it is still there and ours."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, number)
+
+
+def in_memory(data: bytes) -> int:
+    """A descriptor from which the data can be read; it is in no directory."""
+    made = os.memfd_create("whence")
+    view = memoryview(data)
+    while view:
+        view = view[os.write(made, view) :]
+    os.lseek(made, 0, os.SEEK_SET)
+    return made

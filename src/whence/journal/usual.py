@@ -1,0 +1,75 @@
+"""The block of an ordinary call and of its result: what `emit` would give, without its walk.
+
+Nearly every event is one of these two, with the same keys in the same order and scalars below them.
+Whatever is different about an event, `emit` writes it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from whence.journal.emit import KNOWN, PLENTY, scalar, simple_key
+from whence.shapes.event import Event
+
+_CALLS = frozenset({("tool", "call_id", "args"), ("tool", "call_id", "args", "paths")})
+_RESULT = ("call_id", "tool", "success", "duration_ms", "result")
+_CONSTANTS = {True: "true", False: "false", None: "null"}
+_known = KNOWN.get
+
+
+def call_block(event: Event) -> str | None:
+    """The lines of a `tool_call` whose arguments are scalars without line breaks; else None."""
+    fields = event.fields
+    if event.comments or (*fields,) not in _CALLS:
+        return None
+    tool, call_id, args, *paths = fields.values()
+    arguments = _lines(args)
+    named = _flow(paths[0]) if paths else ""
+    if arguments is None or named is None or not type(tool) is type(call_id) is str:
+        return None
+    return (
+        f"type: tool_call\ntool: {_known(tool) or scalar(tool)}\n"
+        f"call_id: {_known(call_id) or scalar(call_id)}\nargs:\n{arguments}{named}"
+    )
+
+
+def result_block(event: Event) -> str | None:
+    """The lines of a `tool_result` that is a text on one line; else None."""
+    fields = event.fields
+    if event.comments or (*fields,) != _RESULT:
+        return None
+    call_id, tool, success, spent, result = fields.values()
+    if type(result) is not str or "\n" in result or success is not True:
+        return None
+    if not (type(tool) is type(call_id) is str and type(spent) is float and 0.001 <= spent < 1e9):
+        return None
+    return (
+        f"type: tool_result\ncall_id: {_known(call_id) or scalar(call_id)}\n"
+        f"tool: {_known(tool) or scalar(tool)}\nsuccess: true\nduration_ms: {spent!r}\n"
+        f"result: {_known(result) or scalar(result)}\n"
+    )
+
+
+def _lines(args: Any) -> str | None:
+    if type(args) is not dict or not args:
+        return None
+    lines = ""
+    for key, value in args.items():
+        kind = type(value)
+        if kind is str and "\n" not in value:
+            text = _known(value) or scalar(value)
+        elif kind is int and -PLENTY < value < PLENTY:
+            text = value
+        elif kind is bool or value is None:
+            text = _CONSTANTS[value]
+        else:
+            return None
+        lines += f"  {_known(key) or simple_key(key, '  ')}: {text}\n"
+    return lines
+
+
+def _flow(paths: Any) -> str | None:
+    """The line of a single path, as most calls have it."""
+    if type(paths) is not list or len(paths) != 1 or type(paths[0]) is not str:
+        return None
+    return f"paths: [{_known(paths[0]) or scalar(paths[0])}]\n"

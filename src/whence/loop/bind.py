@@ -1,0 +1,198 @@
+"""Handlers for the tools that only a run can give them: other agents, and forks of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from whence.catalogs import NAMES, load_catalog
+from whence.chatmd.include import expand
+from whence.chatmd.parse import parse
+from whence.declare.resolve import resolve
+from whence.errors import ParseError, PermissionDenied
+from whence.execute.ports import Ports
+from whence.loop.agent_file import AgentFile, Reach, load_agent
+from whence.loop.conversation import Reader
+from whence.loop.converse import budget_of, converse
+from whence.loop.inline import fetch
+from whence.loop.outcomes import interrupted
+from whence.loop.scope import Scope
+from whence.loop.settings import load_mode, stricter
+from whence.loop.transcript import Transcript
+from whence.shapes.call import Reply
+from whence.shapes.declaration import AgentReference, Interface
+from whence.shapes.document import Severity
+from whence.shapes.item import Item, Message, Text, ToolCall, ToolOutcome
+from whence.shapes.json import JSONObject
+from whence.shapes.policy import Policy
+from whence.shapes.tool import Handler, Tool
+from whence.shapes.web import PUBLIC
+
+FORK = "fork"
+
+
+def bind(file: AgentFile, scope: Scope) -> tuple[Tool, ...]:
+    """The tools of a file, those of other agents ready to be called."""
+    return tuple(_bound(tool, file, scope) for tool in file.resolved.tools)
+
+
+def _bound(tool: Tool, file: AgentFile, scope: Scope) -> Tool:
+    reference = file.resolved.bindings.get(tool.name)
+    if isinstance(reference, AgentReference):
+        return replace(tool, handler=_agent_tool(file, reference, scope))
+    if tool.name == FORK and tool.handler is None:
+        return replace(tool, handler=_fork_tool(file, scope))
+    return tool
+
+
+def message_of(arguments: JSONObject, interface: Interface) -> Message:
+    """What an agent is asked: its one text, or its named inputs line by line."""
+    if not interface.inputs:
+        return Message.of("user", str(arguments.get("input", "")))
+    lines = [f"{name}: {_value(value)}" for name, value in arguments.items()]
+    return Message.of("user", "\n".join(lines))
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _agent_tool(file: AgentFile, reference: AgentReference, scope: Scope) -> Handler:
+    async def run(arguments: JSONObject, ports: object, /) -> object:
+        assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
+        child = await _load(file, reference, scope, ports)
+        asked = message_of(arguments, child.resolved.interface)
+        return await run_child(child, [asked], scope, ports.call_id, why=ports.why)
+
+    return run
+
+
+async def run_child(
+    file: AgentFile, asked: Sequence[Item], scope: Scope, call_id: str, *, why: str = ""
+) -> Reply:
+    """A fresh conversation with another agent; its answer.
+
+    It has its own tools and no more than its parent may do: the parent's rules and quotas hold,
+    and each mode above it.
+    """
+    inner = scope.below(call_id, budget_of(file.resolved.config, None, scope.budget))
+    inner.session = scope.session.child(bind(file, inner), _policy(file, scope))
+    fetched = await fetch(file, inner, ask_agent)
+    told = [*_reason(why), *Reader(file, scope.workspace, fetched).items()]
+    result = await converse(file, inner, told, asked, Transcript(None))
+    return Reply(result.text if result.value is None else result.value)
+
+
+async def ask_agent(file: AgentFile, asked: Message, scope: Scope) -> str:
+    """The words of another agent, for a message that names it."""
+    reply = await run_child(file, [asked], scope, "")
+    return _value(reply.value)
+
+
+def _reason(why: str) -> list[Message]:
+    return [Message.of("system", f"You are asked by another agent, because: {why}")] if why else []
+
+
+def _policy(file: AgentFile, scope: Scope) -> Policy:
+    """The parent's, with its mode as a ceiling and the child's own mode and demands."""
+    above, config = scope.session.policy, file.resolved.config
+    ceiling = (*above.ceiling, above.mode) if above.mode else above.ceiling
+    return replace(
+        above,
+        why=stricter(above.why, config.why),
+        mode=load_mode(scope.workspace, config.mode) if config.mode else None,
+        ceiling=ceiling,
+    )
+
+
+async def _load(
+    file: AgentFile, reference: AgentReference, scope: Scope, ports: Ports
+) -> AgentFile:
+    """The agent as it is now: edits hold at once."""
+    if reference.remote:
+        child = await _fetch(reference.path, ports)
+    else:
+        reach = Reach(file.path, scope.workspace)
+        try:
+            child = load_agent(reach.find(reference.path, file.path), scope.workspace)
+        finally:
+            reach.close()
+    for located in child.problems():
+        if located.diagnostic.severity is Severity.ERROR:
+            raise ParseError(
+                f"the agent {reference.path} cannot be run: {located.diagnostic}",
+                "`whence check` shows everything that is wrong with it.",
+            )
+    return child
+
+
+async def _fetch(url: str, ports: Ports) -> AgentFile:
+    """An agent from the web: it may name neither files nor Python functions of this machine."""
+    fetched = await ports.http.get(url, allow=PUBLIC)
+
+    def refuse(src: str, base: str) -> tuple[str, bytes]:
+        raise PermissionDenied(
+            f"{url} names the file {src!r}, and it comes from the web", "Save it here first."
+        )
+
+    def no_function(src: str, name: str) -> Tool:
+        raise PermissionDenied(
+            f"{url} names the function {src}:{name}, and it comes from the web",
+            "Save it here first.",
+        )
+
+    expanded = expand(fetched.body, url, refuse)
+    resolved = resolve(
+        expanded.document,
+        catalogs={name: load_catalog(name) for name in NAMES},
+        default_catalogs=NAMES,
+        load_document=lambda src: parse(refuse(src, url)[1]),
+        load_function=no_function,
+    )
+    return AgentFile(url, expanded, resolved)
+
+
+def _fork_tool(file: AgentFile, scope: Scope) -> Handler:
+    async def run(arguments: JSONObject, ports: object, /) -> object:
+        assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
+        assert scope.run is not None  # noqa: S101 - a conversation made this call
+        task = _task(arguments)
+        items = forked(scope.run.items, ports.call_id, task)
+        inner = scope.below(ports.call_id, budget_of(file.resolved.config, None, scope.budget))
+        inner.session = scope.session.child(bind(file, inner), scope.session.policy)
+        system = [item for item in Reader(file, scope.workspace).items() if _instructs(item)]
+        result = await converse(file, inner, [*system, *items], [], Transcript(None))
+        return Reply(result.text)
+
+    return run
+
+
+def _instructs(item: Item) -> bool:
+    return isinstance(item, Message) and item.role in ("system", "developer")
+
+
+def _task(arguments: Mapping[str, object]) -> str:
+    given = arguments.get("arguments")
+    listed = [str(word) for word in given] if isinstance(given, list) else []
+    return "\n".join([str(arguments.get("command", "")), *(f"- {word}" for word in listed)])
+
+
+def forked(items: Sequence[Item], call_id: str, task: str) -> list[Item]:
+    """The conversation as its fork sees it: the fork's own call is answered with its task."""
+    answered = {item.call_id for item in items if isinstance(item, ToolOutcome)}
+    ends: list[Item] = []
+    for item in items:
+        if isinstance(item, ToolCall) and item.id not in answered:
+            mine = call_id == item.id or call_id.endswith(f".{item.id}")
+            ends.append(_yours(item, task) if mine else interrupted(item, "it is not the fork's"))
+    return [*items, *ends]
+
+
+def _yours(call: ToolCall, task: str) -> ToolOutcome:
+    text = (
+        "You are the fork: you know everything that was said so far, and only your final answer "
+        f"goes back to where you came from. Do this, and answer with its result:\n{task}"
+    )
+    return ToolOutcome(call.id, (Text(text),), name=call.name)

@@ -1,0 +1,99 @@
+"""What a message names and only a run brings: remote documents and pictures, answers of agents."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from whence.errors import WhenceError
+from whence.execute.http import Http
+from whence.loop.agent_file import AgentFile, Reach, load_agent, read_file
+from whence.loop.conversation import picture
+from whence.loop.news import Notice
+from whence.loop.scope import Scope
+from whence.shapes import document as said
+from whence.shapes.item import Message, Part, Text
+from whence.work.web.page import Form, web_document
+
+Ask: TypeAlias = Callable[[AgentFile, Message, Scope], Awaitable[str]]
+"""Runs another agent on a message and gives its answer."""
+CACHED_S = 24 * 3600
+"""How long the answer of an inline agent holds."""
+
+
+async def fetch(file: AgentFile, scope: Scope, ask: Ask) -> dict[int, tuple[Part, ...]]:
+    """The parts behind the elements of a file that lie elsewhere, by where the element stands.
+
+    What cannot be had is told, and left out.
+    """
+    parts: dict[int, tuple[Part, ...]] = {}
+    for element in _elsewhere(file.document):
+        try:
+            parts[element.span.start] = await _brought(element, file, scope, ask)
+        except WhenceError as error:
+            scope.emit(Notice(f"<{element.tag}>: {error.message}", scope.parent))
+    return parts
+
+
+def _elsewhere(document: said.Document) -> Iterator[said.Element]:
+    for item in document.items():
+        for part in item.parts if isinstance(item, said.Message) else ():
+            if isinstance(part, said.Element) and (
+                part.tag == "agent" or (part.tag in ("doc", "img") and not part.flag("local"))
+            ):
+                yield part
+
+
+async def _brought(
+    element: said.Element, file: AgentFile, scope: Scope, ask: Ask
+) -> tuple[Part, ...]:
+    src = element.get("src") or ""
+    if element.tag == "agent":
+        return (Text(await _answer(element, src, file, scope, ask)),)
+    if element.tag == "img":
+        return (picture(src, (await Http().get(src)).body),)
+    form = Form.MARKDOWN if element.flag("markdown") else Form.SOURCE
+    form = Form.TEXT if element.flag("strip") else form
+    return (Text((await web_document(src, form, http=Http())).markdown),)
+
+
+async def _answer(element: said.Element, src: str, file: AgentFile, scope: Scope, ask: Ask) -> str:
+    """What another agent says to the words inside the element; remembered by all that it is of."""
+    base = file.expanded.origin(element.span.start)[0]
+    reach = Reach(file.path, scope.workspace)
+    try:
+        path = reach.find(src, base)
+    finally:
+        reach.close()
+    asked = Message.of("user", element.text.strip())
+    child = load_agent(path, scope.workspace)
+    key = hashlib.sha256(child.document.source + b"\0" + asked.text.encode()).hexdigest()
+    store = Path(file.path).parent / ".chatmd" / f"agent-{key[:32]}.json"
+    kept = _kept(store)
+    if kept is not None:
+        return kept
+    text = await ask(child, asked, scope)
+    _keep(store, text)
+    return text
+
+
+def _kept(store: Path) -> str | None:
+    try:
+        value = msgspec.json.decode(read_file(str(store)))
+    except (WhenceError, msgspec.DecodeError):
+        return None
+    fresh = isinstance(value, dict) and time.time() - value.get("at", 0) < CACHED_S
+    return str(value["answer"]) if fresh else None
+
+
+def _keep(store: Path, text: str) -> None:
+    store.parent.mkdir(mode=0o700, exist_ok=True)
+    part = store.with_suffix(f".{os.getpid()}.part")
+    part.write_bytes(msgspec.json.encode({"at": time.time(), "answer": text}))
+    part.replace(store)

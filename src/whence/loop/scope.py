@@ -1,0 +1,60 @@
+"""What a run and the sub-agents below it share, and what each has of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from whence.errors import QuotaExceeded
+from whence.loop.budget import Budget
+from whence.loop.compact import LIMIT
+from whence.loop.news import News
+
+if TYPE_CHECKING:
+    from whence.loop.session import Session
+    from whence.loop.turns import Run
+    from whence.provider.model import Model
+
+DEPTH = 5
+"""How deep agents may call agents."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where an agent runs."""
+
+    workspace: str
+    emit: Callable[[News], None]
+    budget: Budget
+    session: Session
+    named_model: str | None = None
+    """The model that the caller demands, of sub-agents, too."""
+    model: Model | None = None
+    """That of the agent above, for files that name none."""
+    parallel: int | None = None
+    compact_at: int = LIMIT
+    """Tokens at which a conversation is summed up."""
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    depth: int = 0
+    parent: str | None = None
+    """The call that this agent works for."""
+    run: Run | None = None
+    """The conversation, once it has begun."""
+
+    def below(self, call_id: str, budget: Budget) -> Scope:
+        """The scope of a sub-agent.
+
+        Raises:
+            QuotaExceeded: agents call agents too deep.
+        """
+        if self.depth + 1 >= DEPTH:
+            raise QuotaExceeded(
+                f"agents call one another {self.depth + 1} deep, and {DEPTH} is the limit",
+                "Do it here instead of handing it on.",
+                details={"depth": self.depth + 1},
+            )
+        return replace(
+            self, budget=budget, depth=self.depth + 1, parent=call_id or self.parent, run=None
+        )

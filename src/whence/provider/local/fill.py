@@ -1,0 +1,264 @@
+"""Arguments from a request: what is plain is taken, what is open SmolLM2 decides.
+
+Every text is a span of the request and every number occurs in it; a grammar holds the model to
+that, so that it can choose wrongly but never make something up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from whence.declare.toolbox import Mounted
+from whence.provider.local import plainly
+from whence.provider.local.engine import Networks
+from whence.provider.local.grammar import is_loose, one_of, spans
+from whence.provider.local.pieces import Kind, number_of
+from whence.provider.local.plainly import Known
+from whence.provider.local.slots import Slot, Want, slots_of
+
+EXAMPLES = """\
+Tool: book_table (Reserve a table in a restaurant)
+restaurant = Name of the restaurant; guests = How many people; day
+Request: I would like a table for 4 people at the Golden Lion on Sunday
+Call: {"guests": 4, "restaurant": "the Golden Lion", "day": "Sunday"}
+
+Tool: rename_branch (Give a branch another name)
+old = The present name; new = The new name
+Request: rename the branch fix-1 to hotfix
+Call: {"old": "fix-1", "new": "hotfix"}
+
+Tool: post_note (Pin a note to the wall of a channel)
+channel = Where it is shown; note = What it says
+Request: let everyone in the garden channel know that we meet at noon
+Call: {"channel": "garden", "note": "we meet at noon"}
+
+Tool: order_shirts (Order shirts)
+count = How many; size = The size
+Request: I need 12 shirts of size 40
+Call: {"count": 12, "size": 40}
+
+Tool: find_recipe (Search for a recipe)
+dish = What to cook
+Request: how do I cook an apple pie?
+Call: {"dish": "apple pie"}
+
+"""
+"""Shows what a call looks like; the tools are none that anybody has."""
+
+_VALUE_TOKENS = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Arguments, without the reason, and what finding them cost."""
+
+    arguments: dict[str, Any] | None
+    """None: the request does not say what the tool needs."""
+    read_tokens: int = 0
+    written_tokens: int = 0
+
+
+async def fill(request: str, mounted: Mounted, networks: Networks) -> Filled:
+    """The arguments that a request gives a tool; they fit the tool's schema."""
+    filler = _Filler(request, mounted, networks)
+    arguments = await filler.arguments()
+    return Filled(arguments, filler.read_tokens, filler.written_tokens)
+
+
+class _Filler:
+    def __init__(self, request: str, mounted: Mounted, networks: Networks) -> None:
+        self._known = Known.of(request)
+        self._mounted = mounted
+        self._networks = networks
+        self._slots = slots_of(mounted)
+        self.read_tokens = 0
+        self.written_tokens = 0
+
+    async def arguments(self) -> dict[str, Any] | None:
+        """What has a shape of its own goes first: it tells what is left for texts."""
+        await self._fill_choices()
+        for want in (Want.URL, Want.EMAIL, Want.GLOB, Want.TIME):
+            await self._fill_shapes(want)
+        await self._fill_numbers()
+        await self._fill_paths()
+        for slot in self._of(Want.TRUTH):
+            truth = plainly.said_truth(slot, self._known)
+            if truth is not None:
+                self._known.take(slot, truth)
+        for slot in self._of(Want.LIST):
+            self._fill_list(slot)
+        await self._fill_texts()
+        return self._result()
+
+    def _result(self) -> dict[str, Any] | None:
+        arguments: dict[str, Any] = {}
+        for slot in self._slots:
+            if slot.at in self._known.values:
+                place = arguments
+                for key in slot.at[:-1]:
+                    place = place.setdefault(key, {})
+                place[slot.name] = self._known.values[slot.at]
+            elif slot.required:
+                return None
+        return arguments if self._mounted.validator.is_valid(arguments) else None
+
+    def _of(self, want: Want) -> list[Slot]:
+        """The open places of a kind, needed ones first."""
+        found = [s for s in self._slots if s.want is want and s.at not in self._known.values]
+        return sorted(found, key=lambda slot: not slot.required)
+
+    async def _fill_choices(self) -> None:
+        for slot in self._of(Want.CHOICE):
+            said = plainly.said_choices(slot, self._known)
+            if said:
+                texts = [str(choice) for choice, _ in said]
+                choice, indices = said[await self._pick(slot, texts)]
+                self._known.take(slot, choice, indices)
+            elif slot.required:
+                texts = [str(choice) for choice in slot.choices]
+                near = await self._networks.rank(self._known.request, texts)
+                self._known.take(slot, slot.choices[near.index(max(near))])
+
+    async def _fill_shapes(self, want: Want) -> None:
+        for slot in self._of(want):
+            indices = self._known.free(plainly.SHAPES[want])
+            if indices:
+                await self._take_one(slot, indices)
+
+    async def _fill_numbers(self) -> None:
+        slots = self._of(Want.NUMBER)
+        for position, slot in enumerate(slots):
+            said = [index for _, index in plainly.said_numbers(slot, self._known)]
+            if said:
+                index = await self._choose(slot, said, len(slots) - position)
+                self._known.take(slot, number_of(self._known.pieces[index]), [index])
+
+    async def _fill_paths(self) -> None:
+        slots = self._of(Want.PATH)
+        needed = sum(slot.required for slot in slots)
+        for slot in slots:
+            indices = self._paths_for(slot, needed)
+            if not indices and slot.required and plainly.says_here(self._known):
+                self._known.take(slot, ".")
+            elif indices:
+                index = await self._choose(slot, indices, max(needed, 1))
+                self._known.take(slot, self._known.pieces[index].text, [index])
+            needed -= slot.required
+
+    def _paths_for(self, slot: Slot, needed: int) -> list[int]:
+        """What looks like a path, else what stands where paths stand, else any single word."""
+        known = self._known
+        indices = known.free(plainly.SHAPES[Want.PATH])
+        if not indices and plainly.says_here(known):
+            return []
+        if len(indices) < max(needed, 1):
+            indices = sorted({*indices, *plainly.bare_paths(slot, known)})
+        if indices or not slot.required:
+            return indices
+        # The verb that a request begins with is no path.
+        words = [i for i in known.free((Kind.WORD,)) if i and not is_loose(known.pieces[i])]
+        return known.free((Kind.QUOTED,)) or words
+
+    async def _choose(self, slot: Slot, indices: Sequence[int], places: int) -> int:
+        """The piece for a place: beside its name, or in the order of the places, or as asked."""
+        named = plainly.beside_name(slot, self._known, indices)
+        if len(named) == 1:
+            return named[0]
+        if len(indices) == places:
+            return indices[0]
+        return indices[await self._pick(slot, [self._known.pieces[i].text for i in indices])]
+
+    async def _take_one(self, slot: Slot, indices: Sequence[int]) -> None:
+        texts = [self._known.pieces[index].text for index in indices]
+        index = indices[await self._pick(slot, texts)]
+        self._known.take(slot, self._known.pieces[index].text, [index])
+
+    def _fill_list(self, slot: Slot) -> None:
+        """The words after the name of the place; a needed one takes what is left."""
+        cues = [i for i, piece in enumerate(self._known.pieces) if plainly.names(slot, piece)]
+        if not cues and not slot.required:
+            return
+        start = cues[0] + 1 if cues else 1
+        indices = [
+            index
+            for index in range(start, len(self._known.pieces))
+            if index not in self._known.used and not is_loose(self._known.pieces[index])
+        ]
+        if indices:
+            values = [self._known.pieces[index].text for index in indices]
+            self._known.take(slot, values, [*cues, *indices])
+
+    async def _fill_texts(self) -> None:
+        """Places that the request names go first: what stands behind the name is theirs."""
+        slots = [s for s in self._slots if s.at not in self._known.values and self._is_text(s)]
+        slots.sort(key=lambda slot: not plainly.behind_name(slot, self._known))
+        for position, slot in enumerate(slots):
+            await self._fill_text(slot, last=position == len(slots) - 1)
+
+    def _is_text(self, slot: Slot) -> bool:
+        if slot.required:
+            return slot.want in (Want.TEXT, Want.URL, Want.EMAIL, Want.GLOB, Want.TIME)
+        named = any(plainly.names(slot, piece) for piece in self._known.pieces)
+        return slot.want is Want.TEXT and named
+
+    async def _fill_text(self, slot: Slot, *, last: bool) -> None:
+        quoted = self._known.free((Kind.QUOTED,))
+        if quoted and (last or len(quoted) > 1):
+            await self._take_one(slot, quoted)
+            return
+        allowed, starts = plainly.text_places(slot, self._known, last=last)
+        grammar = spans(self._known.request, self._known.pieces, allowed, starts)
+        if grammar is not None:
+            said = await self._ask(slot, '"', grammar)
+            self._take_span(slot, said.removesuffix('"'), allowed)
+
+    def _take_span(self, slot: Slot, text: str, allowed: Sequence[int]) -> None:
+        known = self._known
+        for first in allowed:
+            start = known.pieces[first].start
+            if known.request.startswith(text, start):
+                inside = [i for i in allowed if start <= known.pieces[i].start < start + len(text)]
+                if known.pieces[inside[-1]].end == start + len(text):
+                    known.take(slot, text, inside)
+                    return
+
+    async def _pick(self, slot: Slot, texts: Sequence[str]) -> int:
+        """Which of the texts belongs in the place."""
+        if len(set(texts)) == 1:
+            return 0
+        is_number = slot.want is Want.NUMBER
+        end = "," if is_number else '"'
+        grammar = one_of(dict.fromkeys(texts), end)
+        said = await self._ask(slot, "" if is_number else '"', grammar)
+        return texts.index(said.removesuffix(end))
+
+    async def _ask(self, slot: Slot, opening: str, grammar: str) -> str:
+        done = await self._networks.complete(
+            self._prompt(slot) + opening, grammar, _VALUE_TOKENS
+        )
+        self.read_tokens += done.read_tokens
+        self.written_tokens += done.written_tokens
+        return done.text
+
+    def _prompt(self, slot: Slot) -> str:
+        tool = self._mounted.tool
+        described = "; ".join(
+            f"{s.name} = {s.description}" if s.description else s.name for s in self._slots
+        )
+        so_far = ", ".join(
+            f"{_json(at[-1])}: {_json(value)}" for at, value in self._known.values.items()
+        )
+        first_line = tool.description.partition("\n")[0]
+        return (
+            f"{EXAMPLES}Tool: {self._mounted.wire} ({first_line})\n{described}\n"
+            f"Request: {self._known.request}\nCall: {{{so_far}{', ' if so_far else ''}"
+            f"{_json(slot.name)}: "
+        )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

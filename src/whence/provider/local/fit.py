@@ -1,0 +1,78 @@
+"""Whether the pieces of a request are what a tool takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from whence.provider.local import plainly
+from whence.provider.local.pieces import Kind
+from whence.provider.local.plainly import Known
+from whence.provider.local.slots import Slot, Want
+
+_NO_NUMBER = 2
+_NO_WAY = 3
+_TELLING = tuple(kind for kind in Kind if kind not in (Kind.WORD, Kind.NUMBER, Kind.TIME))
+
+
+class Fit(NamedTuple):
+    """How well a request and a tool go together."""
+
+    missing: int
+    """Things that the tool needs and the request does not have."""
+    unused: int
+    """Things that the request has and the tool has no place for."""
+    said: int
+    """Choices of the tool that the request names."""
+
+
+def fit(slots: Sequence[Slot], known: Known) -> Fit:
+    """How well they go together; what is found is marked as used."""
+    missing = said = 0
+    for slot in sorted(slots, key=lambda slot: (_ORDER.get(slot.want, 1), not slot.required)):
+        found = _take(slot, known)
+        said += found and slot.want is Want.CHOICE
+        if not found and slot.required:
+            missing += _PENALTIES.get(slot.want, 1)
+    return Fit(missing, len(known.free((*_TELLING, Kind.NUMBER, Kind.TIME))), said)
+
+
+_ORDER = {Want.CHOICE: 0, Want.TEXT: 2, Want.LIST: 2}
+"""Texts take anything, so they come last."""
+_PENALTIES = {Want.NUMBER: _NO_NUMBER, Want.OTHER: _NO_WAY}
+
+
+def _take(slot: Slot, known: Known) -> bool:
+    """Use up what the place would be filled with; whether there is something."""
+    match slot.want:
+        case Want.CHOICE:
+            choices = plainly.said_choices(slot, known)
+            return bool(choices) and _taken(slot, known, choices[0][1])
+        case Want.NUMBER:
+            numbers = plainly.said_numbers(slot, known)
+            return bool(numbers) and _taken(slot, known, [numbers[0][1]])
+        case Want.TRUTH:
+            return True
+        case Want.TEXT | Want.LIST:
+            telling = known.free(_TELLING)
+            return _taken(slot, known, telling[:1]) if telling else bool(known.free((Kind.WORD,)))
+        case Want.OTHER:
+            return False
+        case _:
+            return _take_shape(slot, known)
+
+
+def _take_shape(slot: Slot, known: Known) -> bool:
+    if slot.want is Want.PATH and plainly.is_other_thing(slot, known):
+        return False
+    indices = known.free(plainly.SHAPES[slot.want])
+    if slot.want is Want.PATH and not indices:
+        indices = plainly.bare_paths(slot, known)
+        if not indices:
+            return plainly.says_here(known)
+    return bool(indices) and _taken(slot, known, indices[:1])
+
+
+def _taken(slot: Slot, known: Known, indices: Sequence[int]) -> bool:
+    known.take(slot, None, indices)
+    return True

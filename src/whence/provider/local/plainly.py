@@ -1,0 +1,238 @@
+"""What a request says plainly about the arguments of a tool: no network has to be asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from whence.provider.local.grammar import is_loose, may_begin
+from whence.provider.local.pieces import Kind, Piece, number_of, pieces_of
+from whence.provider.local.slots import Slot, Want
+
+SHAPES: dict[Want, tuple[Kind, ...]] = {
+    Want.URL: (Kind.URL, Kind.HOST),
+    Want.EMAIL: (Kind.EMAIL,),
+    Want.GLOB: (Kind.GLOB,),
+    Want.TIME: (Kind.TIME,),
+    Want.PATH: (Kind.PATH, Kind.DOTTED),
+}
+"""Which pieces fit a place, where the shape tells."""
+
+_HERE = re.compile(
+    r"\b(?:here|(?:current|this|working) (?:directory|folder|dir)|workspace|this project)\b", re.I
+)
+_FOLDER = re.compile(r"\b(?:folders?|director(?:y|ies)|dirs?)\b", re.I)
+_FILE = re.compile(r"\bfile\b", re.I)
+_BEFORE = frozenset("in inside under within folder directory dir".split())
+_BEFORE_REQUIRED = _BEFORE | frozenset("file into called named of from list read open".split())
+_AFTER = frozenset("folder directory dir file".split())
+_ARTICLES = frozenset("a an the my your our this that all any every each me".split())
+_POLITE = re.compile(
+    r"""(?:(?:please|hey|ok|now|first|then|just|also|can\ you|could\ you|would\ you|will\ you
+    |i\ want(?:\ you)?\ to|i(?:'d|\ would)\ like(?:\ you)?\ to|i\ need(?:\ you)?\ to|let's|let\ us
+    |how\ (?:do|can)\ (?:you|i|we)|what\ (?:is|are|does|do|were|was)|what's|who\ is|where\ is)
+    [\s,]+)+""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NEGATIVE = re.compile(r"\b(?:off|not|no|never|without|disable|disabled|false|don't|stop)\b", re.I)
+
+
+@dataclass(slots=True)
+class Known:
+    """A request, and what of it has been put where."""
+
+    request: str
+    pieces: tuple[Piece, ...]
+    used: set[int] = field(default_factory=set)
+    values: dict[tuple[str, ...], Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, request: str) -> Known:
+        """A request of which nothing is used yet."""
+        return cls(request, pieces_of(request))
+
+    def free(self, kinds: Iterable[Kind]) -> list[int]:
+        """Which pieces of these kinds are not used."""
+        wanted = frozenset(kinds)
+        return [
+            index
+            for index, piece in enumerate(self.pieces)
+            if index not in self.used and piece.kind in wanted
+        ]
+
+    def take(self, slot: Slot, value: Any, indices: Iterable[int] = ()) -> None:
+        """Put a value in its place; the name of the place beside it belongs to it."""
+        taken = set(indices)
+        self.values[slot.at] = value
+        for index in tuple(taken):
+            taken.update(
+                near
+                for near in (index - 1, index + 1)
+                if 0 <= near < len(self.pieces) and names(slot, self.pieces[near])
+            )
+        self.used |= taken
+
+
+def names(slot: Slot, piece: Piece) -> bool:
+    """Whether a word is the name of the place, in one form or another."""
+    word = piece.text.lower()
+    return piece.kind is Kind.WORD and any(same_word(word, name) for name in slot.words)
+
+
+def same_word(one: str, other: str) -> bool:
+    """Whether two words share their beginning: `label`, `labels`, `labelled`."""
+    short, long = sorted((one, other), key=len)
+    stem = short[:-1] if len(short) > 4 else short
+    return one == other or (len(short) > 3 and long.startswith(stem))
+
+
+def said_choices(slot: Slot, known: Known) -> list[tuple[Any, list[int]]]:
+    """The choices that the request names, with the pieces that name them."""
+    found = []
+    for choice in slot.choices:
+        text = str(choice).replace("_", " ")
+        match = re.search(rf"(?<!\w){re.escape(text)}(?!\w)", known.request, re.IGNORECASE)
+        if match:
+            hit = [
+                index
+                for index, piece in enumerate(known.pieces)
+                if piece.start < match.end() and match.start() < piece.end
+            ]
+            if not known.used.intersection(hit) and _bare(hit, known):
+                found.append((choice, hit))
+    return found
+
+
+def _bare(indices: list[int], known: Known) -> bool:
+    """Words inside quotes are somebody's text, and choose nothing."""
+    return all(known.pieces[index].kind is not Kind.QUOTED or len(indices) == 1 and
+        known.pieces[index].text.count(" ") == 0 for index in indices)
+
+
+def said_numbers(slot: Slot, known: Known) -> list[tuple[int | float, int]]:
+    """The unused numbers that the place takes, as digits or else as words."""
+    found = []
+    for kinds in ((Kind.NUMBER,), (Kind.WORD,)):
+        for index in known.free(kinds):
+            number = number_of(known.pieces[index])
+            if number is not None and fits_number(slot, number):
+                found.append((number, index))
+        if found:
+            break
+    return found
+
+
+def fits_number(slot: Slot, number: int | float) -> bool:
+    """Whether type and bounds let the number in."""
+    low, high = slot.schema.get("minimum"), slot.schema.get("maximum")
+    if slot.schema.get("type") == "integer" and not isinstance(number, int):
+        return False
+    return (low is None or number >= low) and (high is None or number <= high)
+
+
+def said_truth(slot: Slot, known: Known) -> bool | None:
+    """Yes or no, where the place is needed or named; None: nothing is said about it."""
+    named = any(names(slot, piece) for piece in known.pieces)
+    if not (slot.required or named):
+        return None
+    return _NEGATIVE.search(known.request) is None
+
+
+def bare_paths(slot: Slot, known: Known) -> list[int]:
+    """Words that are paths by where they stand: `the docs folder`, `in src`."""
+    before = _BEFORE_REQUIRED if slot.required else _BEFORE
+    found: list[int] = []
+    for index in known.free((Kind.WORD,)):
+        piece = known.pieces[index]
+        word = piece.text.lower()
+        if is_loose(piece) or word in _ARTICLES or word in before | _AFTER:
+            continue
+        previous = _previous(index, known)
+        following = known.pieces[index + 1].text.lower() if index + 1 < len(known.pieces) else ""
+        if previous in before or (following in _AFTER and not piece.ends):
+            found.append(index)
+    return found
+
+
+def _previous(index: int, known: Known) -> str:
+    """The word before, articles left out."""
+    for piece in reversed(known.pieces[:index]):
+        if piece.text.lower() not in _ARTICLES:
+            return piece.text.lower()
+    return ""
+
+
+def says_here(known: Known) -> bool:
+    """Whether the request means the directory it is said in."""
+    return _HERE.search(known.request) is not None
+
+
+def text_places(slot: Slot, known: Known, *, last: bool) -> tuple[list[int], list[int]]:
+    """The pieces that a text may be made of, and those that it may begin with."""
+    free = known.free(kind for kind in Kind if kind is not Kind.QUOTED)
+    colon = _colon(known)
+    if colon is not None:
+        # A colon parts who is spoken to from what is said.
+        side = [index for index in free if (index > colon) is last]
+        return (side, side[:1] if last else side) if side else (free, free)
+    behind = behind_name(slot, known)
+    if behind:
+        return free, behind
+    free = [index for index in free if not names(slot, known.pieces[index])]
+    starts = [index for index in free if index > _opening(known) and may_begin(known.pieces[index])]
+    return free, starts or free
+
+
+def behind_name(slot: Slot, known: Known) -> list[int]:
+    """The piece behind the name of the place, where the request says that name once."""
+    cues = [index for index, piece in enumerate(known.pieces) if index and names(slot, piece)]
+    if len(cues) != 1 or known.pieces[cues[0]].ends:
+        return []
+    after = range(cues[0] + 1, len(known.pieces))
+    behind = [index for index in after if may_begin(known.pieces[index])][:1]
+    return [index for index in behind if index in known.free(Kind) and index - cues[0] < 3]
+
+
+def beside_name(slot: Slot, known: Known, indices: Iterable[int]) -> list[int]:
+    """Those of the pieces that have the name of the place beside them: `6 sides`, `width 800`."""
+    return [
+        index
+        for index in indices
+        if any(
+            0 <= near < len(known.pieces) and names(slot, known.pieces[near])
+            for near in (index - 1, index + 1)
+        )
+    ]
+
+
+def _colon(known: Known) -> int | None:
+    for index in range(len(known.pieces) - 1):
+        if known.request[known.pieces[index].end :].startswith(":"):
+            return index
+    return None
+
+
+def _opening(known: Known) -> int:
+    """The last piece of how a request begins: the verb, and what politeness puts before it."""
+    match = _POLITE.match(known.request)
+    end = match.end() if match else 0
+    return next((i for i, piece in enumerate(known.pieces) if piece.start >= end), 0)
+
+
+def is_other_thing(slot: Slot, known: Known) -> bool:
+    """Whether the request speaks of a folder where the place takes a file, or the other way."""
+    folder = _FOLDER.search(known.request) is not None
+    file = _FILE.search(known.request) is not None or any(map(_has_ending, known.pieces))
+    takes = f"{slot.name} {slot.description}"
+    takes_folder = _FOLDER.search(takes) is not None
+    takes_file = _FILE.search(takes) is not None
+    if folder is file or takes_folder is takes_file:
+        return False
+    return folder is takes_file
+
+
+def _has_ending(piece: Piece) -> bool:
+    name = piece.text.rpartition("/")[2]
+    return piece.kind in (Kind.PATH, Kind.DOTTED) and "." in name[1:]

@@ -1,0 +1,88 @@
+"""Text that was not found, beside what resembles it most: what an error says, and its details."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whence.work.edits.nearest import Around, Region
+
+_SHOWN_LINES = 40
+_SHOWN_CHARS = 300
+
+
+def compare(
+    lines: Sequence[str], wanted: Sequence[str], expected: int = 0
+) -> tuple[str, dict[str, object]]:
+    """How the closest region differs from the lines that were wanted, in words and as details."""
+    from whence.work.edits.nearest import nearest  # rapidfuzz, which only failures need
+
+    region = nearest(lines, wanted, expected, _occurrences(lines, wanted))
+    if region is None:
+        return "nothing in the file resembles it", {"reason": "missing"}
+    at = _first_difference(lines, wanted, region.start)
+    asked = wanted[at - region.start] if at - region.start < len(wanted) else None
+    found = lines[at] if at < len(lines) else None
+    details: dict[str, object] = {
+        "reason": "missing",
+        "closest": _shown(lines, region),
+        "first_difference": {"line": at + 1, "expected": _cut(asked), "found": _cut(found)},
+    }
+    where = f"lines {region.start + 1}-{region.end} are closest"
+    return f"{where}: {_words(at, asked, found)}", details
+
+
+def listed(numbers: Sequence[int], most: int = 8) -> str:
+    """`line 3`, `lines 3, 9 and 12`, or the first few of many."""
+    if len(numbers) == 1:
+        return f"line {numbers[0]}"
+    if len(numbers) > most:
+        return f"lines {', '.join(map(str, numbers[:most]))} and {len(numbers) - most} more"
+    return f"lines {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+
+
+def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Around:
+    places: dict[str, list[int]] = {line: [] for line in wanted}
+    for at, line in enumerate(lines):
+        if line in places:
+            places[line].append(at)
+
+    def around(line: str, place: int, limit: int) -> list[int]:
+        middle = bisect_left(places[line], place)
+        return places[line][max(0, middle - limit) : middle + limit]
+
+    return around
+
+
+def _first_difference(lines: Sequence[str], wanted: Sequence[str], start: int) -> int:
+    pairs = zip(wanted, lines[start:], strict=False)
+    same = next((index for index, (a, b) in enumerate(pairs) if a != b), None)
+    return start + (min(len(wanted), len(lines) - start) if same is None else same)
+
+
+def _words(at: int, asked: str | None, found: str | None) -> str:
+    if found is None:
+        return f"{_cut(asked)!r} should be line {at + 1}, after the end of the file"
+    if asked is None:
+        return f"they are followed by {_cut(found)!r}"
+    text = f"line {at + 1} should be {_cut(asked)!r} and is {_cut(found)!r}"
+    only_space = "".join(asked.split()) == "".join(found.split())
+    return f"{text} (they differ only in white space)" if only_space else text
+
+
+def _shown(lines: Sequence[str], region: Region) -> dict[str, object]:
+    text = [_cut(line) or "" for line in lines[region.start : region.end][:_SHOWN_LINES]]
+    return {
+        "start": region.start + 1,
+        "end": region.end,
+        "text": "\n".join(text),
+        "similarity": region.score,
+    }
+
+
+def _cut(line: str | None) -> str | None:
+    if line is None or len(line) <= _SHOWN_CHARS:
+        return line
+    return line[: _SHOWN_CHARS - 1] + "…"

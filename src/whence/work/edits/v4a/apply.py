@@ -1,0 +1,97 @@
+"""An `Update` and the text of its file to the new text: every hunk, or an error and nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whence.work.edits.v4a import whole
+from whence.work.edits.v4a.indent import Reindent
+from whence.work.edits.v4a.lines import FileLines
+from whence.work.edits.v4a.seek import Seeker, Spot
+from whence.work.edits.v4a.shapes import Hunk, Update
+
+_OVERLOOKED = (
+    "",
+    "white space at the ends of lines",
+    "white space around lines",
+    "white space, quotes, dashes and the like",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A text after an `Update`."""
+
+    text: str
+    spots: tuple[Spot, ...]
+    """Where each hunk was found in the old text."""
+    warnings: tuple[str, ...]
+
+
+def apply(update: Update, text: str) -> Edited:
+    """The text after every hunk of the section.
+
+    Args:
+        update: What to change.
+        text: The content, without a byte order mark, with its line endings as they are.
+
+    Raises:
+        Conflict: A hunk has no place in the text, or more than one.
+    """
+    found = whole.placed(text, update.hunks)
+    if found is not None:
+        return Edited(found.text, tuple([Spot(start, 0) for start in found.starts]), ())
+    file = FileLines(text)
+    spots = Seeker(update.path, text, file.keys, update.hunks).spots()
+    warnings: list[str] = []
+    pieces: list[str] = []
+    done = 0
+    for hunk, spot in zip(update.hunks, spots, strict=True):
+        pieces += file.pieces[done : spot.start + hunk.lead]
+        pieces += _changed(file, hunk, spot, warnings)
+        done = spot.start + len(hunk.old) - hunk.tail
+    pieces += file.pieces[done:]
+    return Edited(file.joined(pieces), tuple(spots), tuple(warnings))
+
+
+def _changed(file: FileLines, hunk: Hunk, spot: Spot, warnings: list[str]) -> list[str]:
+    """What stands between the first and the last change: context as it is in the file."""
+    old = file.keys[spot.start : spot.start + len(hunk.old)]
+    reindent = Reindent(hunk.old, old) if spot.level > 1 else None
+    if spot.level:
+        warnings.append(_overlooked(hunk, spot, reindent))
+    pieces: list[str] = []
+    at = spot.start + hunk.lead
+    for sign, line in zip(hunk.signs[hunk.changed], hunk.lines[hunk.changed], strict=True):
+        if sign == "+":
+            pieces.append((reindent(line) if reindent else line) + file.ending)
+        else:
+            pieces += file.pieces[at : at + 1] if sign == " " else ()
+            at += 1
+    return pieces
+
+
+def _overlooked(hunk: Hunk, spot: Spot, reindent: Reindent | None) -> str:
+    text = (
+        f"hunk {hunk.number} was found at line {spot.start + 1} only when "
+        f"{_OVERLOOKED[spot.level]} did not count"
+    )
+    if reindent is None or "+" not in hunk.signs or reindent.is_same:
+        return text
+    if reindent.is_known:
+        return f"{text}; its added lines were indented as the file is"
+    return f"{text}; its added lines were taken as they are, check their indentation"
+
+
+def spans(hunks: Sequence[Hunk], spots: Sequence[Spot]) -> list[tuple[int, int, int, int]]:
+    """What each hunk changed: old lines from and to, new lines from and to."""
+    found: list[tuple[int, int, int, int]] = []
+    shift = 0
+    for hunk, spot in zip(hunks, spots, strict=True):
+        start = spot.start + hunk.lead
+        end = spot.start + len(hunk.old) - hunk.tail
+        grown = hunk.signs.count("+") - hunk.signs.count("-")
+        found.append((start, end, start + shift, end + shift + grown))
+        shift += grown
+    return found

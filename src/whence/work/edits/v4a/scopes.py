@@ -1,0 +1,104 @@
+"""Lines that begin a scope: classes, functions, headings. By their looks, in any language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["section", "flat", "container", "declaration"]
+
+_MODIFIERS = (
+    "export default public private protected static async abstract final virtual inline extern "
+    "constexpr pub override sealed internal open"
+)
+_FLAT = "module namespace package"
+"""What they hold need not be indented."""
+_CONTAINERS = f"{_FLAT} class interface struct trait impl protocol enum record"
+_DECLARATIONS = "let and type exception val def fn func function method sub proc"
+_CONTROL = (
+    "if elif else for foreach while until unless do switch case when match catch except finally "
+    "try with return yield await assert using lock synchronized select throw raise new delete"
+)
+
+
+def _one_of(words: str) -> str:
+    return "|".join(words.split())
+
+
+_LEAD = rf"(?:(?:{_one_of(_MODIFIERS)})(?:\([^)]*\))?\s+)*"
+_CONTAINER = re.compile(rf"{_LEAD}(?:{_one_of(_CONTAINERS)})\b(?!\s*[=(.,:;])")
+_FLAT_CONTAINER = re.compile(rf"{_LEAD}(?:{_one_of(_FLAT)})\b")
+_DECLARATION = re.compile(rf"{_LEAD}(?:let%\w+|(?:{_one_of(_DECLARATIONS)})\b)\s*[*&(\w]")
+_HEADING = re.compile(r"#{1,4} ")
+_NOT_A_SIGNATURE = re.compile(rf"[^\w$~@<\[]|(?:{_one_of(_CONTROL)})\b")
+_SIGNATURE_ENDS = ("{", ":", "=>")
+_LONGEST = 400
+"""Longer lines are data."""
+_REACH = 2000
+"""How many lines above a change are looked at."""
+_SCOPES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A line that begins a scope."""
+
+    line: int
+    """Counted from 0."""
+    indent: int
+    kind: Kind
+    text: str
+
+
+def scope_of(line: str, *, headings: bool = False) -> Kind | None:
+    """What kind of scope a line begins; None: it begins none."""
+    text = line.strip()
+    if not text or len(text) > _LONGEST:
+        return None
+    if headings and _HEADING.match(line):
+        return "section"
+    if _CONTAINER.match(text):
+        return "flat" if _FLAT_CONTAINER.match(text) else "container"
+    if _DECLARATION.match(text) or _is_signature(text):
+        return "declaration"
+    return None
+
+
+def _is_signature(text: str) -> bool:
+    """Whether a line looks like the head of a function, without any keyword."""
+    opens = text.find("(")
+    if opens < 1 or ")" not in text[opens:] or not text.endswith(_SIGNATURE_ENDS):
+        return False
+    return _NOT_A_SIGNATURE.match(text) is None
+
+
+def enclosing(
+    lines: Sequence[str], first: int, last: int, *, headings: bool = False
+) -> list[Scope]:
+    """The nearest scopes around some lines, at most two, outermost first."""
+    found: list[Scope] = []
+    inner = min([indent_of(line) for line in lines[first:last] if line.strip()], default=_LONGEST)
+    for above in range(first - 1, max(first - _REACH, -1), -1):
+        kind = scope_of(lines[above], headings=headings)
+        if kind is None:
+            continue
+        indent = indent_of(lines[above])
+        if indent < inner or (kind in ("flat", "section") and kind not in _kinds(found)):
+            found.append(Scope(above, indent, kind, lines[above].strip()))
+            inner = min(indent, inner)
+        if len(found) == _SCOPES:
+            break
+    return found[::-1]
+
+
+def _kinds(found: Sequence[Scope]) -> set[Kind]:
+    return {scope.kind for scope in found}
+
+
+def indent_of(line: str) -> int:
+    """How far a line is indented; a tab counts to the next eighth column."""
+    text = line.lstrip(" \t")
+    lead = line[: len(line) - len(text)]
+    return len(lead.expandtabs(8)) if "\t" in lead else len(lead)

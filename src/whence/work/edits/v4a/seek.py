@@ -1,0 +1,191 @@
+"""Where hunks belong in a file: the only places that fit all of them, in their order, or none.
+
+Each hunk is put as high as it can be. If any could be put lower without moving the one after it,
+the patch does not say enough; if none can, there is no second way to place them all.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
+
+from whence.errors import Conflict
+from whence.work.edits.coded import Coded
+from whence.work.edits.fold import fold
+from whence.work.edits.v4a import refuse
+from whence.work.edits.v4a.anchors import Anchors, first_reach
+from whence.work.edits.v4a.shapes import Hunk
+
+LEVELS: tuple[Callable[[str], str], ...] = (str, str.rstrip, str.strip, fold)
+"""What is compared: lines as they are, without white space at their end, without any around them,
+and as they look."""
+
+
+class Spot(NamedTuple):
+    """The place of a hunk."""
+
+    start: int
+    """How many lines come before it."""
+    level: int
+    """What had to be overlooked: an index of `LEVELS`."""
+
+
+class Sought:
+    """A hunk that is looked for, with what the search asks of it again and again."""
+
+    __slots__ = ("changes_to", "hunk", "lead", "old")
+
+    def __init__(self, hunk: Hunk) -> None:
+        self.hunk = hunk
+        self.old = hunk.old
+        self.lead = hunk.lead
+        self.changes_to = len(self.old) - hunk.tail
+        """How many of its old lines come before the end of its last change."""
+
+
+class Seeker:
+    """Looks for the hunks of one section in the lines of a file."""
+
+    def __init__(self, path: str, text: str, lines: Sequence[str], hunks: Sequence[Hunk]) -> None:
+        self.path, self.lines = path, lines
+        self._text = text
+        self._sought = [Sought(hunk) for hunk in hunks]
+        self._coded: list[Coded | None] = [None] * len(LEVELS)
+
+    def spots(self) -> list[Spot]:
+        """The place of each hunk.
+
+        Raises:
+            Conflict: A hunk has no place, or could have another one.
+        """
+        spots: list[Spot] = []
+        below = 0
+        for sought in self._sought:
+            spot = self._highest(sought, below)
+            if spots:
+                self._require_only(spots, spot.start + sought.lead)
+            spots.append(spot)
+            below = spot.start + sought.changes_to
+        self._require_only(spots, len(self.lines))
+        return spots
+
+    def _highest(self, sought: Sought, below: int) -> Spot:
+        """The first place whose changes are below those of the hunk before."""
+        self._require_anchors(sought)
+        start = max(below - sought.lead, 0)
+        for level in self._levels(sought):
+            at = self._first(sought, level, start, len(self.lines))
+            if at >= 0:
+                return Spot(at, level)
+            earlier = self._all(sought, level, 0, start - 1)
+            if earlier:
+                raise refuse.out_of_order(self.path, sought.hunk, earlier)
+        raise self._misfit(sought, below)
+
+    def _require_only(self, spots: Sequence[Spot], limit: int) -> None:
+        """Refuse if the last hunk could be put lower, with its last change above the limit."""
+        sought, spot = self._sought[len(spots) - 1], spots[-1]
+        last = limit - sought.changes_to
+        if self._first(sought, spot.level, spot.start + 1, last) >= 0:
+            places = self._all(sought, spot.level, spot.start, last)
+            raise refuse.ambiguous(self.path, sought.hunk, places)
+
+    def _levels(self, sought: Sought) -> Iterator[int]:
+        """The levels at which the hunk can be found at all; the last ones cost the most."""
+        yield 0
+        if sought.old and self._may_be_alike(sought):
+            yield from range(1, len(LEVELS))
+
+    def _may_be_alike(self, sought: Sought) -> bool:
+        """Whether the longest word of each line is somewhere in the file."""
+        if not self._text.isascii():
+            return True
+        longest = (max(fold(line).split(), key=len, default="") for line in sought.old)
+        return all(word in self._text for word in longest)
+
+    def _first(self, sought: Sought, level: int, start: int, last: int) -> int:
+        """The first place from `start` to `last`; -1: there is none."""
+        if not sought.old:
+            return self._insertion(sought.hunk, start, last)
+        run = [LEVELS[level](line) for line in sought.old] if level else sought.old
+        coded = self._at(level)
+        if sought.hunk.ends_file:
+            start = max(start, len(self.lines) - len(run))
+        reaches = self._anchors.reaches(sought.hunk.anchors)
+        for reach in reaches[first_reach(reaches, start) :]:
+            low = max(start, reach.start - sought.lead)
+            if low > last:
+                break
+            at = coded.find(run, low, min(last, reach.end - bool(sought.lead)))
+            if at >= 0:
+                return at
+        return -1
+
+    def _insertion(self, hunk: Hunk, start: int, last: int) -> int:
+        """The place of a hunk that only adds: nothing but an anchor or an end can tell it."""
+        if hunk.ends_file or not self.lines:
+            places = [len(self.lines)]
+        elif hunk.anchors:
+            places = self._anchors.insertions(hunk.anchors)
+        else:
+            raise refuse.unplaced(self.path, hunk)
+        at = bisect_left(places, start)
+        return places[at] if at < len(places) and places[at] <= last else -1
+
+    def _all(self, sought: Sought, level: int, start: int, last: int) -> list[int]:
+        """The first few places from `start` to `last`."""
+        places: list[int] = []
+        while len(places) < refuse.MANY and (at := self._first(sought, level, start, last)) >= 0:
+            places.append(at)
+            start = at + 1
+        return places
+
+    def _misfit(self, sought: Sought, below: int) -> Conflict:
+        hunk = sought.hunk
+        if not sought.old:
+            return refuse.no_such_line(self.path, self.lines, hunk, hunk.anchors[-1])
+        if hunk.ends_file or hunk.anchors:
+            free = Sought(hunk._replace(ends_file=False, anchors=()))
+            for level in self._levels(free):
+                places = self._all(free, level, 0, len(self.lines))
+                if places:
+                    return refuse.elsewhere(self.path, hunk, places, len(self.lines))
+        done_at = self._already(hunk)
+        if done_at is not None:
+            return refuse.already_applied(self.path, hunk, done_at)
+        return refuse.stale(self.path, self.lines, hunk, max(below - sought.lead, 0))
+
+    def _already(self, hunk: Hunk) -> int | None:
+        """The only place that looks as if the hunk had been applied there."""
+        telling = [line for sign, line in zip(hunk.signs, hunk.lines, strict=True) if sign == "+"]
+        if not any(map(str.strip, telling)) or "\n".join(hunk.new) not in self._text:
+            return None
+        coded = Coded(self.lines, hunk.new)
+        at = coded.find(hunk.new, 0, len(self.lines))
+        again = coded.find(hunk.new, at + 1, len(self.lines))
+        return at if at >= 0 > again else None
+
+    def _require_anchors(self, sought: Sought) -> None:
+        anchors = sought.hunk.anchors
+        if not anchors or self._anchors.reaches(anchors):
+            return
+        for text in anchors:
+            if not self._anchors.is_known(text):
+                raise refuse.no_such_line(self.path, self.lines, sought.hunk, text)
+        raise refuse.not_nested(self.path, sought.hunk)
+
+    def _at(self, level: int) -> Coded:
+        coded = self._coded[level]
+        if coded is None:
+            norm = LEVELS[level]
+            wanted = map(norm, chain.from_iterable([sought.old for sought in self._sought]))
+            lines = list(map(norm, self.lines)) if level else self.lines
+            coded = self._coded[level] = Coded(lines, wanted)
+        return coded
+
+    @cached_property
+    def _anchors(self) -> Anchors:
+        return Anchors(self.lines, {sought.hunk.anchors for sought in self._sought})

@@ -1,0 +1,124 @@
+"""Some lines of a text file, whatever the size of the file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from whence.errors import InvalidArgs
+from whence.execute.ports import Files
+from whence.work import text
+from whence.work.files import WHOLE_CAP, open_file
+from whence.work.lines import Lines
+
+EXCERPT_CAP = 380_928
+"""Bytes of one excerpt, line ends included."""
+_HEAD = 8192
+_BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+"""Controls that no text has; bells, form feeds and the escapes of colours do occur."""
+_PART_OF_CHARACTER = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of a file, without their ends."""
+
+    lines: Sequence[str]
+    first: int | None
+    """How many lines are before them; None: that was not counted."""
+    total: int | None
+    """How many lines there are; None: that was not counted."""
+    truncated: bool = False
+    """Less than what was asked for."""
+    left: int | None = None
+    """How many of the lines that were asked for are missing, where that is known."""
+
+
+def below_root(path: str, root: str | None) -> str:
+    """A path that is relative to a root, checked to be so; any path where no root is named."""
+    if root is not None and path.startswith("/"):
+        raise InvalidArgs(
+            f"file must be relative when root is provided: {path!r} with root {root!r}",
+            "Leave root out, or give the path below it.",
+        )
+    return path
+
+
+async def read_excerpt(
+    files: Files, path: str, offset: int = 0, count: int | None = None, cap: int = EXCERPT_CAP
+) -> Excerpt:
+    """So many lines after the first `offset` ones; without a count, all that follow.
+
+    Past the last line a count means the last lines. A file over WHOLE_CAP is read only as far as
+    it must be, and its lines are not counted.
+
+    Raises:
+        InvalidArgs: It is not text.
+    """
+    with open_file(files, path) as file:
+        lines = Lines(file)
+        _refuse_binary(lines.read(0, _HEAD), path)
+        huge = lines.size > WHOLE_CAP
+        if huge and count and offset > lines.size:
+            return _last(lines, path, count, lines.known_total, cap)
+        place, before = await lines.start(offset)
+        total = lines.known_total if huge else await lines.total()
+        if before < offset:
+            return _last(lines, path, count, total, cap) if count else Excerpt((), offset, total)
+        shown, whole = _window(lines, place, count, cap)
+    left = None
+    if not whole and total is not None:
+        left = min(total - offset, total if count is None else count) - len(shown)
+    return Excerpt(_decoded(shown, path, offset), offset, total, not whole, left)
+
+
+def _last(lines: Lines, path: str, count: int, total: int | None, cap: int) -> Excerpt:
+    """The last lines, as many as fit."""
+    place = lines.tail(count, cap)
+    shown, _ = _window(lines, place, None, cap)
+    first = None if total is None else total - len(shown)
+    decoded = _decoded(shown, path, first or 0)
+    return Excerpt(decoded, first, total, truncated=place > 0 and len(shown) < count)
+
+
+def _window(lines: Lines, place: int, count: int | None, cap: int) -> tuple[list[bytes], bool]:
+    """The lines from a place on, and whether they are all that was asked for."""
+    data = lines.read(place, cap + 1)
+    ended = len(data) <= cap
+    *shown, rest = data.split(b"\n")
+    if ended and rest:
+        shown.append(rest)
+    elif not ended and not shown and count != 0:  # a line that is too long is shown in part
+        return [_PART_OF_CHARACTER.sub(b"", rest[:cap])], False
+    enough = count is not None and len(shown) >= count
+    return (shown[:count] if enough else shown), ended or enough
+
+
+def _decoded(lines: Sequence[bytes], path: str, before: int) -> list[str]:
+    if not lines:
+        return []
+    data = b"\n".join(lines)
+    _refuse_binary(data, path)
+    try:
+        decoded = text.decode(data, path, line=before + 1)
+    except InvalidArgs as error:
+        raise _binary(path, error.message) from None
+    if before == 0:
+        decoded = text.split_bom(decoded)[1]
+    return [line.removesuffix("\r") for line in decoded.split("\n")]
+
+
+def _refuse_binary(data: bytes, path: str) -> None:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise _binary(path, "it looks like UTF-16")
+    found = _BINARY.search(data)
+    if found:
+        raise _binary(path, f"it has the byte 0x{found[0][0]:02x}")
+
+
+def _binary(path: str, why: str) -> InvalidArgs:
+    return InvalidArgs(
+        f"Refusing to read binary file: {path} ({why})",
+        "Only UTF-8 text can be read; a picture can be imported as one.",
+    )

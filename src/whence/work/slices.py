@@ -1,0 +1,107 @@
+"""Parts of files as a reader sees them: numbered lines, none of them endless."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from whence.errors import InvalidArgs
+from whence.execute.ports import Files
+from whence.work import files as work
+from whence.work import text
+from whence.work.indentation import Around, block_around
+
+LINES = 2000
+"""How many lines are read where nobody says how many."""
+_LINE_CHARS = 2000
+MOST_CHARS = 90_000
+"""Of one answer: below what is cut from every output, so that it ends where it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some lines of a file."""
+
+    first: int
+    """The number of the first one, counted from 1."""
+    lines: tuple[str, ...]
+    """Without endings; long ones are cut."""
+    total: int
+    """How many lines the file has, as far as they were counted."""
+    counted: bool = True
+    """Whether the whole file was counted."""
+    cut: bool = False
+    """Whether less is here than was asked for."""
+
+    @property
+    def last(self) -> int:
+        """The number of the last line."""
+        return self.first + len(self.lines) - 1
+
+    @property
+    def next_line(self) -> int | None:
+        """Where to go on; None at the end of the file."""
+        return self.last + 1 if self.last < self.total or not self.counted else None
+
+
+async def read_slice(
+    files: Files, path: str, first: int, last: int, *, most_chars: int = MOST_CHARS
+) -> Slice:
+    """Lines first to last, counted from 1, both included, as far as they fit.
+
+    Raises:
+        InvalidArgs: The file is no text, or has no such line; the message says which.
+    """
+    if first < 1:
+        raise InvalidArgs(
+            f"{first} is no line number; lines are counted from 1", "Begin with line 1 or later."
+        )
+    read = await work.read(files, path, first, last, lossy=True)
+    lines = _lines(read.content)
+    fitting = _fitting(lines, most_chars)
+    cut = read.truncated or len(fitting) < len(lines)
+    return Slice(first, fitting, read.lines, read.counted, cut)
+
+
+async def read_around(
+    files: Files, path: str, wanted: Around, *, most: int, most_chars: int = MOST_CHARS
+) -> list[Slice]:
+    """The block around a line and what the file begins with, as far as they fit."""
+    whole = text.decode(await work.read_whole(files, path), path, lossy=True)
+    lines = _lines(whole)
+    if not 0 <= wanted.anchor < len(lines):
+        raise InvalidArgs(
+            f"anchor_line {wanted.anchor + 1} is out of range: {path!r} has {len(lines)} lines",
+            f"Choose a line from 1 to {len(lines)}." if lines else "The file is empty.",
+        )
+    slices = []
+    for start, end in block_around(lines, wanted, most):
+        fitting = _fitting(lines[start:end], most_chars)
+        cut = len(fitting) < end - start
+        slices.append(Slice(start + 1, fitting, len(lines), cut=cut))
+        most_chars -= sum(map(len, fitting))
+    return slices
+
+
+def numbered(part: Slice) -> str:
+    """The lines with their numbers, `12 | text`."""
+    width = len(str(part.last))
+    numbers = range(part.first, part.last + 1)
+    pairs = zip(numbers, part.lines, strict=True)
+    return "\n".join([f"{number:>{width}} | {line}" for number, line in pairs])
+
+
+def _lines(content: str) -> list[str]:
+    if not content:
+        return []
+    body = text.split_bom(content)[1].removesuffix("\n")
+    return [line.removesuffix("\r") for line in body.split("\n")]
+
+
+def _fitting(lines: Sequence[str], most_chars: int) -> tuple[str, ...]:
+    """The first lines, cut where they are long, and at least one."""
+    cut = [line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 3]}..." for line in lines]
+    sizes = accumulate(len(line) + 10 for line in cut)
+    count = sum(1 for size in sizes if size <= most_chars)
+    return tuple(cut[: max(count, 1)])

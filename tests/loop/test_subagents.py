@@ -1,0 +1,160 @@
+"""Agents that call agents: fresh conversations, one journal, never more than the parent may."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.loop.agents import Heard, call, load, write_agent
+
+from whence.errors import BudgetExceeded
+from whence.journal.read import read_entries
+from whence.loop.bind import forked
+from whence.loop.news import CallEnded
+from whence.shapes.item import Message, ToolCall, ToolOutcome
+from whence.shapes.policy import Policy, Rule, Verdict
+
+pytestmark = pytest.mark.anyio
+HELPER = '<tool name="helper" agent="helper.chatmd" local/>'
+WRITE = '<tool name="fs.write"/>'
+
+
+def entries(folder: Path) -> list[Any]:
+    (session,) = (folder / ".agent" / "sessions").iterdir()
+    return list(read_entries(session))
+
+
+@pytest.mark.requirement("agents:tool")
+async def test_another_agent_answers_a_call_in_a_conversation_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("deep", "utf-8")
+    write_agent(
+        tmp_path, [{"calls": [call("fs_read", path="a.txt")]}, "it is {outcome}"],
+        '<tool name="fs.read"/>', name="helper", said="<system>Helper.</system>",
+    )  # fmt: skip
+    asked = call("helper", input="look", why="Need to know a.txt")
+    path = write_agent(tmp_path, [{"calls": [asked]}, "{outcome}"], HELPER)
+    result = await load(path).run("go")
+
+    assert "deep" in result.text
+    made = [one for one in entries(tmp_path) if one.type == "tool_call"]
+    assert [one.fields["tool"] for one in made] == ["helper", "fs.read"]
+    assert made[1].fields["parent"] == made[0].fields["call_id"]
+    assert "Helper." not in path.read_text("utf-8")
+    assert "look" not in (tmp_path / "helper.chatmd").read_text("utf-8")
+
+
+@pytest.mark.requirement("agents:inputs")
+async def test_an_agent_with_inputs_takes_them_as_its_schema(tmp_path: Path) -> None:
+    write_agent(tmp_path, ["fine"], '<input name="issue" type="integer" required/>', name="helper")
+    path = write_agent(
+        tmp_path, [{"calls": [call("helper", issue="x"), call("helper", issue=3)]}, "{outcome}"],
+        HELPER,
+    )  # fmt: skip
+    heard = Heard()
+    result = await load(path).run("go", on=heard)
+    assert result.text == "fine"
+    codes = [one.outcome.fault.code for one in heard.of(CallEnded) if one.outcome.fault]
+    assert codes == ["INVALID_ARGS"]
+
+
+@pytest.mark.requirement("agents:ceiling")
+async def test_a_child_gets_no_more_than_its_parent_may(tmp_path: Path) -> None:
+    answers = [{"calls": [call("fs_write", path="x", content="y")]}, "{outcome}"]
+    write_agent(tmp_path, answers, WRITE, name="helper", config='mode="code"')
+    path = write_agent(tmp_path, [{"calls": [call("helper", input="write")]}, "{outcome}"], HELPER)
+
+    for options in (
+        {"policy": Policy(rules=(Rule(Verdict.DENY, "fs.write", None, "the test"),))},
+        {"mode": "ask"},
+    ):
+        result = await load(path, ephemeral=True, **options).run("go")
+        assert "PERMISSION_DENIED" in result.text
+        assert not (tmp_path / "x").exists()
+    allowed = await load(path, ephemeral=True).run("go")
+    assert "bytes_written" in allowed.text
+
+
+@pytest.mark.requirement("agents:depth")
+async def test_agents_that_call_themselves_come_to_an_end(tmp_path: Path) -> None:
+    answers = [{"calls": [call("helper", input="again")]}] * 5 + ["{outcome}"] * 5
+    path = write_agent(tmp_path, answers, HELPER, name="helper")
+    result = await load(path, ephemeral=True).run("go")
+    assert "QUOTA_EXCEEDED" in result.text
+    made = [one for one in entries(tmp_path) if one.type == "tool_call"]
+    assert len(made) == 5
+
+
+@pytest.mark.requirement("agents:budget")
+async def test_a_child_spends_its_parents_budget(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", "utf-8")
+    answers = [
+        {"calls": [call("fs_read", path="a.txt")], "usage": {"input_tokens": 600}},
+        {"say": "never"},
+    ]
+    write_agent(tmp_path, [*answers[:1] * 3, "end"], '<tool name="fs.read"/>', name="helper")
+    path = write_agent(
+        tmp_path, [{"calls": [call("helper", input="spend")]}, "end"], HELPER,
+        config='budget="1k tokens"',
+    )  # fmt: skip
+    heard = Heard()
+    with pytest.raises(BudgetExceeded):
+        await load(path).run("go", on=heard)
+    codes = [one.outcome.fault.code for one in heard.of(CallEnded) if one.outcome.fault]
+    assert codes == ["BUDGET_EXCEEDED"]
+
+
+async def test_a_child_that_cannot_be_read_is_a_fault_for_the_parent(tmp_path: Path) -> None:
+    helper = write_agent(tmp_path, ["x"], name="helper")
+    path = write_agent(tmp_path, [{"calls": [call("helper", input="x")]}, "{outcome}"], HELPER)
+    agent = load(path)
+    helper.write_text("<nonsense>", "utf-8")
+    result = await agent.run("go")
+    assert "PARSE_ERROR" in result.text
+
+
+@pytest.mark.requirement("agents:inline")
+async def test_an_agent_inside_a_message_is_answered_once_while_nothing_changes(
+    tmp_path: Path,
+) -> None:
+    helper = write_agent(tmp_path, ["the weather is fine"], name="helper")
+    said = '<user>Sum up: <agent src="helper.chatmd" local>How is it?</agent></user>'
+    path = write_agent(tmp_path, ["ok"], said=said)
+    await load(path, ephemeral=True, session="one").run()
+    await load(path, ephemeral=True, session="two").run()
+
+    def turns(session: str) -> int:
+        directory = tmp_path / ".agent" / "sessions" / session
+        return sum(entry.type == "model_turn" for entry in read_entries(directory))
+
+    assert (turns("one"), turns("two")) == (2, 1)
+    helper.write_text(helper.read_text("utf-8") + "<system>Changed.</system>\n", "utf-8")
+    await load(path, ephemeral=True, session="three").run()
+    assert turns("three") == 2
+
+
+@pytest.mark.requirement("agents:fork")
+async def test_a_fork_knows_the_history_and_gives_back_its_answer(tmp_path: Path) -> None:
+    asked = call("fork", command="count", arguments=["to three"])
+    answers = [{"calls": [asked]}, "one two three, for {outcome}", "done: {outcome}"]
+    path = write_agent(tmp_path, answers, '<tool name="fork"/>')
+    result = await load(path).run("go")
+    assert result.text.startswith("done: one two three")
+    assert "to three" in result.text
+
+
+def test_a_fork_answers_its_own_call_with_its_task_and_no_other() -> None:
+    items = [
+        Message.of("user", "go"),
+        ToolCall("c1", "fs_read", "{}", {}),
+        ToolOutcome("c1", ()),
+        ToolCall("c2", "fork", "{}", {}),
+        ToolCall("c3", "fs_write", "{}", {}),
+    ]
+    seen = forked(items, "c0.c2", "count\n- to three")
+    mine, others = seen[-2:]
+    assert isinstance(mine, ToolOutcome)
+    assert isinstance(others, ToolOutcome)
+    assert (mine.call_id, others.call_id) == ("c2", "c3")
+    assert "to three" in mine.text
+    assert "INTERRUPTED" in others.text

@@ -1,0 +1,221 @@
+"""The connection: kept between turns, closed when it is left, through proxies and TLS, and read
+whether or not the server keeps to what it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import shutil
+import ssl
+import subprocess
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from tests.provider.asking import KEY, Naps, Voice, every_voice, heard, model_at, talk
+from tests.replay_server import answering, events, streamed, then_silence, whole
+from whence.errors import Unavailable
+from whence.provider.proxy import proxy_of
+from whence.provider.stream import ItemDone, TextDelta
+from whence.shapes.item import Message, StopReason
+
+pytestmark = pytest.mark.anyio
+
+
+@every_voice
+@pytest.mark.requirement("models:keep-alive")
+async def test_turns_share_one_connection(voice: Voice) -> None:
+    async with answering(streamed([events(*voice.says("Hello"))])) as server:
+        async with model_at(server, voice) as model:
+            conversation = talk(model)
+            for _ in range(3):
+                answer = await heard(conversation)
+                conversation.add([*answer.completion.items, Message.of("user", "more")])
+
+    assert len(server.requests) == 3
+    assert server.connections == 1
+
+
+@every_voice
+@pytest.mark.requirement("models:streamed")
+async def test_words_are_given_out_before_the_answer_ends(voice: Voice) -> None:
+    begun = then_silence(streamed([events(*voice.words("First"))], end=False))
+    async with answering(begun) as server, model_at(server, voice) as model:
+        async with asyncio.timeout(10), aclosing(talk(model).answer()) as progress:  # type: ignore[type-var]
+            async for one in progress:
+                assert one == TextDelta("First")
+                break
+        async with asyncio.timeout(10):
+            await server.left.wait()
+
+
+@every_voice
+@pytest.mark.requirement("models:cancel")
+async def test_cancelling_closes_the_connection(voice: Voice) -> None:
+    begun = then_silence(streamed([events(*voice.words("First"))], end=False))
+    async with answering(begun) as server, model_at(server, voice) as model:
+        first = asyncio.Event()
+
+        async def listen() -> None:
+            async for one in talk(model).answer():
+                if isinstance(one, TextDelta):
+                    first.set()
+
+        task = asyncio.create_task(listen())
+        async with asyncio.timeout(10):
+            await first.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await server.left.wait()
+
+
+@every_voice
+@pytest.mark.requirement("models:not-streamed")
+async def test_a_server_that_does_not_stream_is_understood(voice: Voice) -> None:
+    async with answering(whole(voice.whole("Hello"))) as server:
+        async with model_at(server, voice) as model:
+            answer = await heard(talk(model))
+
+    assert answer.completion.text == answer.shown == "Hello"
+    assert answer.completion.stop is StopReason.END
+    assert [one.item for one in answer.progress if isinstance(one, ItemDone)] == list(
+        answer.completion.items
+    )
+
+
+@every_voice
+async def test_an_answer_may_be_asked_for_in_one_piece(voice: Voice) -> None:
+    async with answering(whole(voice.whole("Hello"))) as server:
+        async with model_at(server, voice) as model:
+            answer = await heard(talk(model, stream=False))
+
+    assert answer.completion.text == "Hello"
+    assert server.requests[0].json["stream"] is False
+
+
+@every_voice
+@pytest.mark.parametrize("kind", ["application/json", "text/plain", ""])
+async def test_events_under_another_name_are_still_events(voice: Voice, kind: str) -> None:
+    async with answering(whole(events(*voice.says("Hello")), 200, kind)) as server:
+        async with model_at(server, voice) as model:
+            answer = await heard(talk(model))
+
+    assert answer.completion.text == answer.shown == "Hello"
+
+
+@every_voice
+async def test_a_server_that_compresses_all_the_same_is_understood(voice: Voice) -> None:
+    body = gzip.compress(events(*voice.says("Hello")))
+    async with answering(whole(body, 200, "text/event-stream", content_encoding="gzip")) as server:
+        async with model_at(server, voice) as model:
+            answer = await heard(talk(model))
+
+    assert answer.completion.text == "Hello"
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
+async def test_compressed_bytes_that_are_broken_are_asked_for_again() -> None:
+    broken = whole(b"no gzip", 200, "text/event-stream", content_encoding="gzip")
+    naps = Naps()
+    async with answering(broken) as server, model_at(server, naps=naps) as model:
+        with pytest.raises(Unavailable):
+            await heard(talk(model))
+
+    assert len(naps.taken) == 2
+
+
+@pytest.mark.requirement("models:headers")
+@every_voice
+async def test_a_request_carries_the_key_in_the_providers_own_header(voice: Voice) -> None:
+    async with answering(streamed([events(*voice.says("Hello"))])) as server:
+        async with model_at(server, voice, headers={"X-Team": "blue"}) as model:
+            await heard(talk(model))
+
+    headers = server.requests[0].headers
+    if voice.provider == "anthropic":
+        assert headers["x-api-key"] == KEY
+        assert headers["anthropic-version"] == "2023-06-01"
+    else:
+        assert headers["authorization"] == f"Bearer {KEY}"
+    assert headers["content-type"] == "application/json"
+    assert headers["x-team"] == "blue"
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> ssl.SSLContext:
+    """A server's side of TLS with a certificate that nobody else has signed."""
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed: no certificate can be made")
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *subject]
+    subprocess.run([*made, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return context
+
+
+@pytest.mark.requirement("models:tls")
+async def test_a_certificate_that_is_not_trusted_is_refused_at_once(
+    certificate: ssl.SSLContext,
+) -> None:
+    naps = Naps()
+    async with answering(whole(b"{}"), tls=certificate) as server:
+        async with model_at(server, naps=naps) as model:
+            with pytest.raises(Unavailable, match="not who it claims to be") as raised:
+                await heard(talk(model))
+
+    assert "SSL_CERT_FILE" in raised.value.suggestion
+    assert naps.taken == []
+    assert server.requests == []
+
+
+@pytest.mark.requirement("models:tls")
+async def test_a_certificate_that_is_trusted_is_accepted(
+    certificate: ssl.SSLContext, tmp_path: Path
+) -> None:
+    trusting = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+    from tests.provider.asking import CHAT
+
+    async with answering(streamed([events(*CHAT.says("Hello"))]), tls=certificate) as server:
+        async with model_at(server, tls=trusting) as model:
+            answer = await heard(talk(model))
+
+    assert answer.completion.text == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("environ", "proxy"),
+    [
+        ({}, None),
+        ({"https_proxy": "http://p:1"}, "http://p:1"),
+        ({"HTTPS_PROXY": "p:1"}, "http://p:1"),
+        ({"https_proxy": "http://low:1", "HTTPS_PROXY": "http://up:1"}, "http://low:1"),
+        ({"https_proxy": "", "HTTPS_PROXY": "http://up:1"}, None),
+        ({"http_proxy": "http://p:1"}, None),
+        ({"ALL_PROXY": "http://p:1"}, "http://p:1"),
+        ({"all_proxy": "http://p:1", "no_proxy": "*"}, None),
+        ({"all_proxy": "http://p:1", "NO_PROXY": "a.example, api.x.example"}, None),
+        ({"all_proxy": "http://p:1", "no_proxy": ".x.example"}, None),
+        ({"all_proxy": "http://p:1", "no_proxy": "*.x.example"}, None),
+        ({"all_proxy": "http://p:1", "no_proxy": "x.example:8443"}, None),
+        ({"all_proxy": "http://p:1", "no_proxy": "x.example:1"}, "http://p:1"),
+        ({"all_proxy": "http://p:1", "no_proxy": "i.x.example"}, "http://p:1"),
+        ({"all_proxy": "http://p:1", "no_proxy": "pi.x.example"}, "http://p:1"),
+    ],
+)
+@pytest.mark.requirement("models:proxy")
+def test_the_environment_names_the_proxy(environ: dict[str, str], proxy: str | None) -> None:
+    assert proxy_of("https://api.x.example:8443/v1", environ) == proxy
+
+
+@pytest.mark.parametrize(
+    ("host", "spared"),
+    [("10.1.2.3", True), ("10.2.0.1", False), ("[::1]", True), ("[fd00::5]", True), ("h", False)],
+)
+def test_no_proxy_takes_addresses_and_networks(host: str, spared: bool) -> None:
+    environ = {"http_proxy": "http://p:1", "no_proxy": "10.1.0.0/16,::1,fd00::/8,bad/net"}
+
+    assert (proxy_of(f"http://{host}:8000/v1", environ) is None) is spared
