@@ -1,4 +1,4 @@
-"""A real server on a loopback port that gives prepared answers, byte for byte and piece by piece."""
+"""A real server on a loopback port: prepared answers, byte for byte and piece by piece."""
 
 from __future__ import annotations
 
@@ -96,7 +96,6 @@ def then_reset(answer: Answer) -> Answer:
 
     async def write(writer: asyncio.StreamWriter) -> None:
         await answer(writer)
-        await asyncio.sleep(0.05)  # data and reset must not arrive as one, or the data is lost
         sock = cast("socket.socket", writer.get_extra_info("socket"))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()

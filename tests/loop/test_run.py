@@ -13,6 +13,7 @@ from whence.errors import BudgetExceeded, Conflict, ExecutionFailed, InvalidArgs
 from whence.journal.read import read_entries
 from whence.loop.agent import Agent
 from whence.loop.news import CallEnded, CallStarted, Compacted, Finished, Notice, TextPiece
+from whence.shapes.approval import Question
 from whence.shapes.policy import Policy, Rule, Verdict
 from whence.shapes.tool import Effect
 
@@ -351,7 +352,7 @@ async def test_the_approver_of_the_program_decides(tmp_path: Path) -> None:
         """Launch."""
         return "launched"
 
-    asked = []
+    asked: list[Question] = []
     path = write_agent(tmp_path, [{"calls": [call("launch")]}, "{outcome}"])
     for yes, expected in ((True, "launched"), (False, "PERMISSION_DENIED")):
         approver = approving(yes=yes, seen=asked.append)

@@ -12,7 +12,7 @@ from whence.errors import BudgetExceeded
 from whence.journal.read import read_entries
 from whence.loop.bind import forked
 from whence.loop.news import CallEnded
-from whence.shapes.item import Message, ToolCall, ToolOutcome
+from whence.shapes.item import Item, Message, ToolCall, ToolOutcome
 from whence.shapes.policy import Policy, Rule, Verdict
 
 pytestmark = pytest.mark.anyio
@@ -144,7 +144,7 @@ async def test_a_fork_knows_the_history_and_gives_back_its_answer(tmp_path: Path
 
 
 def test_a_fork_answers_its_own_call_with_its_task_and_no_other() -> None:
-    items = [
+    items: list[Item] = [
         Message.of("user", "go"),
         ToolCall("c1", "fs_read", "{}", {}),
         ToolOutcome("c1", ()),

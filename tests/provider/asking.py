@@ -20,7 +20,7 @@ from whence.declare.toolbox import Toolbox
 from whence.provider.exchange import Completion, Settings
 from whence.provider.model import Conversation, Model, Progress, Waiting
 from whence.provider.remote import Options, open_model
-from whence.provider.retry import Patience, Timeouts
+from whence.provider.retry import DEFAULT_TIMEOUTS, Patience, Timeouts
 from whence.provider.stream import ItemDone, TextDelta
 from whence.shapes.item import Message, ToolCall
 
@@ -137,7 +137,7 @@ async def model_at(
     naps: Naps | None = None,
     *,
     attempts: int = 3,
-    timeouts: Timeouts = Timeouts(),
+    timeouts: Timeouts = DEFAULT_TIMEOUTS,
     **options: Any,
 ) -> AsyncIterator[Model]:
     model = open_model(
@@ -154,7 +154,9 @@ async def model_at(
 
 def talk(model: Model, tools: Toolbox | None = None, **settings: Any) -> Conversation:
     """A conversation in which the user has said something."""
-    conversation = model.converse(Settings("ignored", **settings), tools or toolbox())
+    conversation = model.converse(
+        Settings("ignored", **settings), toolbox() if tools is None else tools
+    )
     conversation.add([Message.of("user", "hello")])
     return conversation
 

@@ -4,6 +4,7 @@ lost, and half a call is never taken for a whole one."""
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -128,9 +129,11 @@ async def test_what_may_pass_is_tried_again_and_the_wait_is_shown(
     voice: Voice, status: int
 ) -> None:
     naps = Naps()
-    async with answering(failing(status), says(voice)) as server:
-        async with model_at(server, voice, naps) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(failing(status), says(voice)) as server,
+        model_at(server, voice, naps) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == answer.shown == "Hello"
     assert naps.taken == [wait.seconds for wait in answer.waits] == [1.0]
@@ -156,10 +159,9 @@ async def test_what_does_not_pass_is_an_error_after_the_last_attempt(
 @pytest.mark.requirement("models:backoff")
 async def test_each_pause_is_twice_as_long_as_the_one_before() -> None:
     naps = Naps()
-    async with answering(failing(500)) as server:
-        async with model_at(server, CHAT, naps, attempts=5) as model:
-            with pytest.raises(Unavailable):
-                await heard(talk(model))
+    async with answering(failing(500)) as server, model_at(server, CHAT, naps, attempts=5) as model:
+        with pytest.raises(Unavailable):
+            await heard(talk(model))
 
     assert naps.taken == [1.0, 2.0, 4.0, 8.0]
 
@@ -170,9 +172,11 @@ async def test_each_pause_is_twice_as_long_as_the_one_before() -> None:
 @pytest.mark.requirement("models:retry-after")
 async def test_a_server_says_how_long_to_wait(headers: dict[str, str], pause: float) -> None:
     naps = Naps()
-    async with answering(failing(429, **headers), says(CHAT)) as server:
-        async with model_at(server, CHAT, naps) as model:
-            await heard(talk(model))
+    async with (
+        answering(failing(429, **headers), says(CHAT)) as server,
+        model_at(server, CHAT, naps) as model,
+    ):
+        await heard(talk(model))
 
     assert naps.taken == [pause]
 
@@ -181,9 +185,11 @@ async def test_a_server_says_how_long_to_wait(headers: dict[str, str], pause: fl
 async def test_a_server_says_until_when_to_wait() -> None:
     naps = Naps()
     until = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
-    async with answering(failing(503, retry_after=until), says(CHAT)) as server:
-        async with model_at(server, CHAT, naps) as model:
-            await heard(talk(model))
+    async with (
+        answering(failing(503, retry_after=until), says(CHAT)) as server,
+        model_at(server, CHAT, naps) as model,
+    ):
+        await heard(talk(model))
 
     assert 30 < naps.taken[0] <= 60
 
@@ -203,6 +209,14 @@ async def test_an_account_without_money_is_not_asked_again() -> None:
     assert isinstance(error, QuotaExceeded)
     assert "credit" in error.suggestion
     assert asked == 1
+
+
+async def test_a_failure_under_a_good_status_counts_by_its_own_code() -> None:
+    hidden = whole({"error": {"message": "slow down", "code": 429}})
+    error, asked = await error_of(CHAT, hidden)
+
+    assert isinstance(error, QuotaExceeded)
+    assert asked == 3
 
 
 @pytest.mark.parametrize(("advice", "asked_in_all"), [("false", 1), ("true", 3)])
@@ -266,31 +280,37 @@ async def test_an_answer_without_anything_is_asked_for_again(voice: Voice, nothi
 @every_voice
 @pytest.mark.requirement("models:silence")
 async def test_silence_before_the_first_word_is_tried_again(voice: Voice) -> None:
-    short = Timeouts(silence_s=0.1)
-    async with answering(then_silence(), says(voice)) as server:
-        async with model_at(server, voice, timeouts=short) as model:
-            answer = await heard(talk(model))
+    short = Timeouts(silence_s=0.5)
+    async with (
+        answering(then_silence(), says(voice)) as server,
+        model_at(server, voice, timeouts=short) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == "Hello"
-    assert "said nothing for 0.1 s" in answer.waits[0].reason
+    assert "said nothing for 0.5 s" in answer.waits[0].reason
 
 
 @pytest.mark.requirement("models:silence")
 async def test_a_server_that_stays_silent_is_unavailable() -> None:
     short = Timeouts(silence_s=0.05)
-    async with answering(then_silence()) as server:
-        async with model_at(server, timeouts=short, attempts=2) as model:
-            with pytest.raises(Unavailable, match="said nothing"):
-                await heard(talk(model))
+    async with (
+        answering(then_silence()) as server,
+        model_at(server, timeouts=short, attempts=2) as model,
+    ):
+        with pytest.raises(Unavailable, match="said nothing"):
+            await heard(talk(model))
 
 
 @every_voice
 @pytest.mark.requirement("models:cut")
 async def test_silence_after_words_keeps_the_words(voice: Voice) -> None:
     begun = streamed([events(*voice.words("So far"))], end=False)
-    async with answering(then_silence(begun)) as server:
-        async with model_at(server, voice, timeouts=Timeouts(silence_s=0.2)) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(then_silence(begun)) as server,
+        model_at(server, voice, timeouts=Timeouts(silence_s=0.5)) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == answer.shown == "So far"
     assert answer.completion.stop is StopReason.CUT
@@ -300,9 +320,11 @@ async def test_silence_after_words_keeps_the_words(voice: Voice) -> None:
 
 async def test_an_answer_may_have_a_limit_as_a_whole() -> None:
     begun = streamed([events(*CHAT.words("So far"))], end=False)
-    async with answering(then_silence(begun)) as server:
-        async with model_at(server, timeouts=Timeouts(total_s=0.3)) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(then_silence(begun)) as server,
+        model_at(server, timeouts=Timeouts(total_s=1.0)) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == "So far"
     assert answer.completion.stop is StopReason.CUT
@@ -314,9 +336,11 @@ async def test_a_connection_that_breaks_before_the_answer_is_made_again(voice: V
     async def hang_up(writer: object) -> None:
         """Says nothing."""
 
-    async with answering(then_reset(hang_up), says(voice)) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(then_reset(hang_up), says(voice)) as server,
+        model_at(server, voice) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == "Hello"
     assert len(answer.waits) == 1
@@ -326,12 +350,11 @@ async def test_a_connection_that_breaks_before_the_answer_is_made_again(voice: V
 @pytest.mark.parametrize("ending", [then_reset, then_close], ids=["reset", "close"])
 @pytest.mark.requirement("models:cut")
 async def test_a_connection_that_breaks_in_the_middle_keeps_what_came(
-    voice: Voice, ending: object
+    voice: Voice, ending: Callable[[Answer], Answer]
 ) -> None:
     begun = streamed([events(*voice.words("So far"))], end=False)
-    async with answering(ending(begun)) as server:  # type: ignore[operator]
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with answering(ending(begun)) as server, model_at(server, voice) as model:
+        answer = await heard(talk(model))
 
     assert answer.completion.text == answer.shown == "So far"
     assert answer.completion.stop is StopReason.CUT
@@ -343,11 +366,12 @@ async def test_a_connection_that_breaks_in_the_middle_keeps_what_came(
 @every_voice
 @pytest.mark.parametrize("ending", [then_reset, then_close], ids=["reset", "close"])
 @pytest.mark.requirement("models:no-half-call")
-async def test_half_a_call_is_never_given_out_as_a_whole_one(voice: Voice, ending: object) -> None:
+async def test_half_a_call_is_never_given_out_as_a_whole_one(
+    voice: Voice, ending: Callable[[Answer], Answer]
+) -> None:
     begun = streamed([events(*voice.words("I look"), *voice.half_call)], end=False)
-    async with answering(ending(begun)) as server:  # type: ignore[operator]
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with answering(ending(begun)) as server, model_at(server, voice) as model:
+        answer = await heard(talk(model))
 
     assert answer.completion.stop is StopReason.CUT
     assert answer.completion.text == "I look"
@@ -363,9 +387,11 @@ async def test_half_a_call_is_never_given_out_as_a_whole_one(voice: Voice, endin
 async def test_a_line_that_is_cut_in_half_loses_only_itself(voice: Voice) -> None:
     body = events(*voice.words("So far"), *voice.says(" and further"))
     at = body.index(b" and further") + 4
-    async with answering(then_close(streamed([body[:at]], end=False))) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(then_close(streamed([body[:at]], end=False))) as server,
+        model_at(server, voice) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == answer.shown == "So far"
     assert answer.completion.stop is StopReason.CUT
@@ -375,9 +401,8 @@ async def test_a_line_that_is_cut_in_half_loses_only_itself(voice: Voice) -> Non
 @pytest.mark.requirement("models:bad-utf8")
 async def test_bytes_that_are_no_utf8_are_replaced_and_the_rest_is_kept(voice: Voice) -> None:
     body = events(*voice.says("caf@ open")).replace(b"caf@", b"caf\xe9")
-    async with answering(streamed(cut(body, every(5)))) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with answering(streamed(cut(body, every(5)))) as server, model_at(server, voice) as model:
+        answer = await heard(talk(model))
 
     assert answer.completion.text == answer.shown == "caf\ufffd open"
 
@@ -408,9 +433,11 @@ async def test_a_failure_in_a_stream_that_will_not_pass_is_an_error(voice: Voice
 @pytest.mark.requirement("models:failure-in-stream")
 async def test_a_failure_after_words_comes_with_the_words(voice: Voice) -> None:
     told = voice.failure("overloaded_error", f"Overloaded {KEY}")
-    async with answering(streamed([events(*voice.words("So far"), told)])) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(streamed([events(*voice.words("So far"), told)])) as server,
+        model_at(server, voice) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == "So far"
     assert answer.completion.stop is StopReason.ERROR

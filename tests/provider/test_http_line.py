@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.provider.asking import KEY, Naps, Voice, every_voice, heard, model_at, talk
+from tests.provider.asking import CHAT, KEY, Naps, Voice, every_voice, heard, model_at, talk
 from tests.replay_server import answering, events, streamed, then_silence, whole
 from whence.errors import Unavailable
 from whence.provider.proxy import proxy_of
@@ -26,12 +26,14 @@ pytestmark = pytest.mark.anyio
 @every_voice
 @pytest.mark.requirement("models:keep-alive")
 async def test_turns_share_one_connection(voice: Voice) -> None:
-    async with answering(streamed([events(*voice.says("Hello"))])) as server:
-        async with model_at(server, voice) as model:
-            conversation = talk(model)
-            for _ in range(3):
-                answer = await heard(conversation)
-                conversation.add([*answer.completion.items, Message.of("user", "more")])
+    async with (
+        answering(streamed([events(*voice.says("Hello"))])) as server,
+        model_at(server, voice) as model,
+    ):
+        conversation = talk(model)
+        for _ in range(3):
+            answer = await heard(conversation)
+            conversation.add([*answer.completion.items, Message.of("user", "more")])
 
     assert len(server.requests) == 3
     assert server.connections == 1
@@ -74,9 +76,8 @@ async def test_cancelling_closes_the_connection(voice: Voice) -> None:
 @every_voice
 @pytest.mark.requirement("models:not-streamed")
 async def test_a_server_that_does_not_stream_is_understood(voice: Voice) -> None:
-    async with answering(whole(voice.whole("Hello"))) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with answering(whole(voice.whole("Hello"))) as server, model_at(server, voice) as model:
+        answer = await heard(talk(model))
 
     assert answer.completion.text == answer.shown == "Hello"
     assert answer.completion.stop is StopReason.END
@@ -87,9 +88,8 @@ async def test_a_server_that_does_not_stream_is_understood(voice: Voice) -> None
 
 @every_voice
 async def test_an_answer_may_be_asked_for_in_one_piece(voice: Voice) -> None:
-    async with answering(whole(voice.whole("Hello"))) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model, stream=False))
+    async with answering(whole(voice.whole("Hello"))) as server, model_at(server, voice) as model:
+        answer = await heard(talk(model, stream=False))
 
     assert answer.completion.text == "Hello"
     assert server.requests[0].json["stream"] is False
@@ -98,9 +98,11 @@ async def test_an_answer_may_be_asked_for_in_one_piece(voice: Voice) -> None:
 @every_voice
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", ""])
 async def test_events_under_another_name_are_still_events(voice: Voice, kind: str) -> None:
-    async with answering(whole(events(*voice.says("Hello")), 200, kind)) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(whole(events(*voice.says("Hello")), 200, kind)) as server,
+        model_at(server, voice) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == answer.shown == "Hello"
 
@@ -108,9 +110,11 @@ async def test_events_under_another_name_are_still_events(voice: Voice, kind: st
 @every_voice
 async def test_a_server_that_compresses_all_the_same_is_understood(voice: Voice) -> None:
     body = gzip.compress(events(*voice.says("Hello")))
-    async with answering(whole(body, 200, "text/event-stream", content_encoding="gzip")) as server:
-        async with model_at(server, voice) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(whole(body, 200, "text/event-stream", content_encoding="gzip")) as server,
+        model_at(server, voice) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == "Hello"
     assert server.requests[0].headers["accept-encoding"] == "identity"
@@ -129,9 +133,11 @@ async def test_compressed_bytes_that_are_broken_are_asked_for_again() -> None:
 @pytest.mark.requirement("models:headers")
 @every_voice
 async def test_a_request_carries_the_key_in_the_providers_own_header(voice: Voice) -> None:
-    async with answering(streamed([events(*voice.says("Hello"))])) as server:
-        async with model_at(server, voice, headers={"X-Team": "blue"}) as model:
-            await heard(talk(model))
+    async with (
+        answering(streamed([events(*voice.says("Hello"))])) as server,
+        model_at(server, voice, headers={"X-Team": "blue"}) as model,
+    ):
+        await heard(talk(model))
 
     headers = server.requests[0].headers
     if voice.provider == "anthropic":
@@ -162,10 +168,12 @@ async def test_a_certificate_that_is_not_trusted_is_refused_at_once(
     certificate: ssl.SSLContext,
 ) -> None:
     naps = Naps()
-    async with answering(whole(b"{}"), tls=certificate) as server:
-        async with model_at(server, naps=naps) as model:
-            with pytest.raises(Unavailable, match="not who it claims to be") as raised:
-                await heard(talk(model))
+    async with (
+        answering(whole(b"{}"), tls=certificate) as server,
+        model_at(server, naps=naps) as model,
+    ):
+        with pytest.raises(Unavailable, match="not who it claims to be") as raised:
+            await heard(talk(model))
 
     assert "SSL_CERT_FILE" in raised.value.suggestion
     assert naps.taken == []
@@ -177,11 +185,11 @@ async def test_a_certificate_that_is_trusted_is_accepted(
     certificate: ssl.SSLContext, tmp_path: Path
 ) -> None:
     trusting = ssl.create_default_context(cafile=tmp_path / "cert.pem")
-    from tests.provider.asking import CHAT
-
-    async with answering(streamed([events(*CHAT.says("Hello"))]), tls=certificate) as server:
-        async with model_at(server, tls=trusting) as model:
-            answer = await heard(talk(model))
+    async with (
+        answering(streamed([events(*CHAT.says("Hello"))]), tls=certificate) as server,
+        model_at(server, tls=trusting) as model,
+    ):
+        answer = await heard(talk(model))
 
     assert answer.completion.text == "Hello"
 

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.errors import Unavailable
+from whence.provider.exchange import Failure
+from whence.provider.refusal import status_of
 from whence.provider.retry import Patience, Setback, asked_pause, is_passing
 
 ERROR = Unavailable("gone", "Wait.")
@@ -74,3 +76,24 @@ def test_advice_of_the_server_wins_over_its_status() -> None:
     assert not is_passing(404)
     assert is_passing(404, "true")
     assert not is_passing(501)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [
+        (Failure("no", status=418), 418),
+        (Failure("no", code="503", status=200), 503),
+        (Failure("no", "rate_limit_error"), 429),
+        (Failure("no", code="rate_limit_exceeded"), 429),
+        (Failure("no", "RESOURCE_EXHAUSTED"), 429),
+        (Failure("no", "overloaded_error"), 529),
+        (Failure("no", "authentication_error"), 401),
+        (Failure("no", "permission_error"), 403),
+        (Failure("no", "not_found_error"), 404),
+        (Failure("no", "invalid_request_error"), 400),
+        (Failure("no", code="server_error"), 500),
+        (Failure("no"), 500),
+    ],
+)
+def test_the_words_of_a_failure_stand_for_a_status(failure: Failure, status: int) -> None:
+    assert status_of(failure) == status

@@ -7,7 +7,7 @@ from importlib import import_module
 from whence.errors import NotFound
 from whence.shapes.tool import Tool
 
-NAMES = ("chatmd", "moollm")
+NAMES = ("chatmd", "moollm", "roo")
 """Every catalog."""
 DEFAULT = ("chatmd", "moollm")
 """Where a tool is looked for that is named without a catalog, in this order."""

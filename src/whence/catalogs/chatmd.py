@@ -10,7 +10,7 @@ from whence.declare.function import tool
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.json import JSONObject
-from whence.shapes.tool import Effect, Example, Sandbox, Tool
+from whence.shapes.tool import Effect, Example, Freeform, Sandbox, Tool
 from whence.work import files
 from whence.work.excerpt import EXCERPT_CAP, Excerpt, below_root, read_excerpt
 from whence.work.text import add_line_numbers as numbered
@@ -158,6 +158,12 @@ Give three lines of context around each change; where they occur more than once,
 `*** End of File` after a hunk holds it to the end. Paths are relative. No line numbers."""
 
 
+def _patch_grammar() -> str:
+    from whence.work.edits.v4a.grammar import APPLY_PATCH_GRAMMAR
+
+    return APPLY_PATCH_GRAMMAR
+
+
 def _patched_paths(arguments: JSONObject) -> list[tuple[Effect, str]]:
     from whence.work.apply_patch import touches
 
@@ -170,6 +176,7 @@ def _patched_paths(arguments: JSONObject) -> list[tuple[Effect, str]]:
     source="builtin",
     effects=(READ, WRITE),
     touches=_patched_paths,
+    freeform=Freeform(_patch_grammar),
     sandbox=_MINUTE,
     argument_aliases={"patch": "input"},
     examples=[

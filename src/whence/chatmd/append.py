@@ -26,6 +26,7 @@ from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, Una
 from whence.shapes.document import Document, Element, Message, Span, item_of
 
 _LITTLE = 1 << 12
+_MANY = 16
 _PAYLOAD = re.compile(r"(?:\./)?\.chatmd/([A-Za-z0-9_-][A-Za-z0-9_.-]*)\Z")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _FOLDER = ".chatmd"
@@ -58,6 +59,8 @@ class Appended:
     span: Span
     repaired: Torn | None = None
     """What had to be repaired before."""
+    inode: int = 0
+    """Which file it is: while it ends here, nobody else has written to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,9 @@ class Resumed:
     """How many bytes between them were not read."""
 
 
-def append(path: Path, turn: Rendered, *, durable: bool = True) -> Appended:
+def append(
+    path: Path, turn: Rendered, *, durable: bool = True, after: Appended | None = None
+) -> Appended:
     """Add a turn to the end of a transcript, or start one.
 
     An empty `<user>` block at the end, where a person would have typed, gives way to a turn that
@@ -81,19 +86,61 @@ def append(path: Path, turn: Rendered, *, durable: bool = True) -> Appended:
     Args:
         path: The transcript.
         turn: What to add.
-        durable: Wait until the disk has it.
+        durable: Wait until the disk has it; otherwise `sync` does, later.
+        after: The turn that the same writer added before; if nothing has changed since, the end
+            of the file need not be looked at.
 
     Raises:
         Conflict: The file ends inside an element that a person has not finished.
         Unavailable: The file cannot be written; it is as it was before.
     """
     with _locked(path, create=True) as file:
-        ending, repaired = _Ending.of(file).repair(path, file)
-        size = ending.place(path, turn)
-        _store(path.parent, turn.payloads)
+        found, repaired = os.fstat(file), None
+        if after and (found.st_ino, found.st_size) == (after.inode, after.span.end):
+            size = found.st_size
+        else:
+            ending, repaired = _Ending.of(file).repair(path, file)
+            size = ending.place(path, turn)
+        _store(path.parent, turn.payloads, durable=durable)
         gap = b"" if size == 0 or os.pread(file, 1, size - 1) == b"\n" else b"\n"
         _write(path, file, size, gap + turn.text, durable=durable)
-    return Appended(Span(size + len(gap), size + len(gap) + len(turn.text)), repaired)
+    start = size + len(gap)
+    return Appended(Span(start, start + len(turn.text)), repaired, found.st_ino)
+
+
+def sync(path: Path, payloads: Iterable[Payload]) -> None:
+    """Wait until the disk has a transcript and those of its payloads that were not waited for."""
+    named = [name[1] for payload in payloads if (name := _PAYLOAD.match(payload.path))]
+    with _telling(path):
+        if named:
+            with _folder(path.parent) as folder:
+                _sync_payloads(folder, named)
+        _sync(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        _sync_folder(path.parent)
+
+
+def _sync_payloads(folder: int, named: list[str]) -> None:
+    """Each on its own, or where they are many, the whole filesystem at once."""
+    if len(named) > _MANY and _sync_filesystem(folder):
+        return
+    for name in named:
+        _sync(os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder))
+    os.fsync(folder)
+
+
+def _sync_filesystem(file: int) -> bool:
+    """Whether there is such a call here, and it worked."""
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None), "syncfs", None)
+    return call is not None and call(file) == 0
+
+
+def _sync(file: int) -> None:
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def repair(path: Path) -> Torn | None:
@@ -278,7 +325,7 @@ class _Ending:
         torn = self.source[at:]
         digest = hashlib.sha256(torn).hexdigest()[:16]
         name = f"torn-{_UNSAFE.sub('_', path.stem)[:64]}-{self.start + at}-{digest}"
-        _store(path.parent, (Payload(PAYLOADS + name, torn),))
+        _store(path.parent, (Payload(PAYLOADS + name, torn),), durable=True)
         os.ftruncate(file, self.start + at)
         os.fsync(file)
         kept = path.parent / _FOLDER / name
@@ -348,8 +395,8 @@ def _folder(parent: Path) -> Iterator[int]:
         os.close(folder)
 
 
-def _store(parent: Path, payloads: Iterable[Payload]) -> None:
-    """Write payloads and wait until the disk has them; nothing is left half written."""
+def _store(parent: Path, payloads: Iterable[Payload], *, durable: bool) -> None:
+    """Write payloads; nothing is left half written."""
     payloads = tuple(payloads)
     if not payloads:
         return
@@ -360,11 +407,12 @@ def _store(parent: Path, payloads: Iterable[Payload]) -> None:
         pass
     with _folder(parent) as folder:
         for payload in payloads:
-            _store_one(folder, payload)
-        os.fsync(folder)
+            _store_one(folder, payload, durable=durable)
+        if durable:
+            os.fsync(folder)
 
 
-def _store_one(folder: int, payload: Payload) -> None:
+def _store_one(folder: int, payload: Payload, *, durable: bool) -> None:
     name = _PAYLOAD.match(payload.path)
     if name is None:
         raise InvalidArgs(
@@ -379,7 +427,8 @@ def _store_one(folder: int, payload: Payload) -> None:
     file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
         _write_all(file, payload.data)
-        os.fsync(file)
+        if durable:
+            os.fsync(file)
         os.replace(part, name[1], src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         os.unlink(part, dir_fd=folder)

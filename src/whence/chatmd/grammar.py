@@ -53,7 +53,8 @@ ELEMENTS: dict[str, Rule] = {
     ),
     "tool": _rule(
         "name catalog include includes command description timeout max_output cwd env network"
-        " effects agent local mcp_server strict client_id_env client_secret_env headers_env python",
+        " effects agent local mcp_server strict client_id_env client_secret_env headers_env python"
+        " freeform",
         "param read",
     ),
     "input": _rule(_TYPED, required="name", void=True),
@@ -73,7 +74,16 @@ ELEMENTS: dict[str, Rule] = {
 """Every element that is more than text, and its rule."""
 
 FLAGS = frozenset(
-    {"local", "strip", "markdown", "strict", "show_tool_call", "required", "parallel_tool_calls"}
+    {
+        "local",
+        "strip",
+        "markdown",
+        "strict",
+        "show_tool_call",
+        "required",
+        "parallel_tool_calls",
+        "freeform",
+    }
 )
 """Attributes that are true by being there, and false when their value says so."""
 

@@ -151,9 +151,7 @@ def render_reasoning(
     opening = _tag("reasoning", attributes)
     shown = [("summary_text", text) for text in summaries]
     shown += [("reasoning_text", text) for text in texts]
-    inside = "".join(
-        f'<summary type="{kind}">\n{raw(text)}\n</summary>\n' for kind, text in shown
-    )
+    inside = "".join(f'<summary type="{kind}">\n{raw(text)}\n</summary>\n' for kind, text in shown)
     return Rendered(to_bytes(f"{opening}>\n{inside}</reasoning>\n"))
 
 

@@ -16,7 +16,7 @@ COMMANDS = {
     "check": "every problem of agent files, with line and column",
     "explain": "which checks a call would pass and which rule decides, without running it",
     "fmt": "lay agent files out, without touching their text",
-    "log": "what happened and why: show, verify, why, stats",
+    "log": "what happened and why: show, verify, why, stats, diff, undo",
     "merge": "git's merge driver for agent files",
     "new": "write a starter agent file",
     "run": "run an agent file to its answer",

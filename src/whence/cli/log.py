@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from whence.cli.log_edits import configure_undo, diff, undo
 from whence.cli.options import add_session, add_workspace
 from whence.cli.text import harmless
 
@@ -23,8 +24,10 @@ examples:
   whence log why src/parser.py
   whence log verify
   whence log stats --format json
+  whence log diff | patch -p1 --reverse --dry-run
+  whence log undo call-007
 """
-SUBCOMMANDS = ("show", "verify", "why", "stats")
+SUBCOMMANDS = ("show", "verify", "why", "stats", "diff", "undo")
 _SIGNS = {"tool_result": "✓", "tool_error": "✗", "violation": "!", "user_approval": "?"}
 
 
@@ -40,6 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     why = _add(commands, "why", "every call that touched a path, with its reason")
     why.add_argument("path", metavar="PATH", help="a file or directory of the workspace")
     _add(commands, "stats", "counts of calls, errors and durations")
+    _add(commands, "diff", "the net change of a session, each hunk with its calls and reasons")
+    configure_undo(_add(commands, "undo", "take the edits of a call back, if nothing came after"))
 
 
 def _add(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
@@ -64,9 +69,16 @@ def _positive(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer from the journal; nothing is written."""
+    """Answer from the journal; only `undo` writes."""
     directory = _session_directory(options)
-    answers = {"show": _show, "verify": _verify, "why": _why, "stats": _stats}
+    answers = {
+        "show": _show,
+        "verify": _verify,
+        "why": _why,
+        "stats": _stats,
+        "diff": diff,
+        "undo": undo,
+    }
     return answers[options.log_command](options, directory)
 
 

@@ -50,13 +50,28 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--mode", metavar="NAME", help="hold the call to a mode's tools")
     parser.add_argument("--catalog", metavar="NAME", help="only the tools of this catalog")
+    parser.add_argument(
+        "--network",
+        metavar="HOST",
+        action="append",
+        default=[],
+        help="hosts that network tools may ask; private ones must be named, as in localhost:8000",
+    )
 
 
 def tools_of(options: argparse.Namespace) -> tuple[Tool, ...]:
     """The tools that the options name."""
     from whence.catalogs import load_catalog, load_catalogs
 
-    return load_catalog(options.catalog) if options.catalog else load_catalogs()
+    tools = load_catalog(options.catalog) if options.catalog else load_catalogs()
+    hosts = tuple(getattr(options, "network", ()))
+    return tuple(_held(tool, hosts) for tool in tools) if hosts else tools
+
+
+def _held(tool: Tool, hosts: tuple[str, ...]) -> Tool:
+    from dataclasses import replace
+
+    return replace(tool, sandbox=replace(tool.sandbox, hosts=hosts))
 
 
 def policy_of(options: argparse.Namespace, toolbox: Toolbox) -> Policy:

@@ -11,11 +11,11 @@ from whence.chatmd.suggest import closest, quoted
 from whence.declare.names import Names
 from whence.declare.report import Report
 from whence.declare.roots import shown_root
-from whence.declare.values import duration_ms, include, text
+from whence.declare.values import duration_ms, hosts, include, text
 from whence.shapes.declaration import Builtin, Declared, Root
 from whence.shapes.document import Element
 from whence.shapes.json import JSONObject
-from whence.shapes.tool import Tool
+from whence.shapes.tool import Effect, Tool
 
 _READS_ROOTS = "read_file"
 _ROOT_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
@@ -64,6 +64,7 @@ def declare(element: Element, shelf: Shelf, report: Report) -> list[Declared]:
         found = [(name, tool) for name in catalogs for tool in shelf.catalogs[name]]
     else:
         found = _named(element, wanted or (), shelf, catalogs, report)
+    found = _as_text(element, _reaching(element, found, report), report)
     timeout_ms = duration_ms(element, "timeout", report)
     if "name" not in element.attributes:
         _refuse_what_one_tool_has(element, report)
@@ -103,6 +104,47 @@ def _named(
             message = f"Unknown built-in tool: {quoted(name)}."
             report.error("unknown-builtin", element, message, shelf.suggest(name, catalogs), at=at)
     return list(found.values())
+
+
+def _reaching(
+    element: Element, found: list[tuple[str, Tool]], report: Report
+) -> list[tuple[str, Tool]]:
+    """The tools, those that use the network held to the hosts that the element lists."""
+    if "network" not in element.attributes or not found:
+        return found
+    if not any(Effect.NETWORK in tool.effects for _, tool in found):
+        message = f"network does nothing for {found[0][1].name}."
+        report.error("misplaced-attribute", element, message, "Remove it.", at="network")
+        return found
+    listed = hosts(element, report, networks=True)
+    if listed == ():
+        hint = "List hosts, or do not declare it."
+        report.bad(element, "network", "The tool is nothing without the network.", hint)
+    return [(catalog, _held(tool, listed) if listed else tool) for catalog, tool in found]
+
+
+def _as_text(
+    element: Element, found: list[tuple[str, Tool]], report: Report
+) -> list[tuple[str, Tool]]:
+    """The tools, those that can be called with plain text asked to be, where the element says so."""
+    if not element.flag("freeform"):
+        return found
+    if not any(tool.freeform for _, tool in found):
+        message = "freeform does nothing for a tool that takes more than one text."
+        report.error("misplaced-attribute", element, message, "Remove it.", at="freeform")
+    return [
+        (
+            name,
+            replace(tool, freeform=replace(tool.freeform, asked=True)) if tool.freeform else tool,
+        )
+        for name, tool in found
+    ]
+
+
+def _held(tool: Tool, listed: tuple[str, ...]) -> Tool:
+    if Effect.NETWORK not in tool.effects:
+        return tool
+    return replace(tool, sandbox=replace(tool.sandbox, hosts=listed))
 
 
 def _refuse_what_one_tool_has(element: Element, report: Report) -> None:

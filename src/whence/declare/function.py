@@ -11,7 +11,7 @@ import msgspec
 from whence.errors import InvalidArgs
 from whence.shapes.call import Reply
 from whence.shapes.json import JSONObject
-from whence.shapes.tool import Effect, Example, Handler, Sandbox, Tool, Touches
+from whence.shapes.tool import Effect, Example, Freeform, Handler, Sandbox, Tool, Touches
 
 PORTS = "ports"
 """A parameter of this name receives the ports to the world and is hidden from the model."""
@@ -30,6 +30,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
     examples: Iterable[Example] = (),
     aliases: Iterable[str] = (),
     argument_aliases: Mapping[str, str] | None = None,
+    freeform: Freeform | None = None,
     source: str = "python",
     notes: str = "",
 ) -> Callable[[Callable[..., Any]], Tool]:
@@ -62,6 +63,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
             paths=path_effects,
             argument_aliases=dict(argument_aliases or {}),
             touches=touches,
+            freeform=freeform,
             source=source,
             notes=notes,
         )

@@ -27,7 +27,7 @@ def _words(text: str) -> frozenset[str]:
 
 _SOURCES = ("command", "agent", "mcp_server", "python", "catalog")
 _ATTRIBUTES = {
-    "builtin": _words("name catalog include includes description timeout"),
+    "builtin": _words("name catalog include includes description timeout network freeform"),
     "command": _words("name command description timeout max_output cwd env network effects"),
     "agent": _words("name agent local description timeout"),
     "mcp_server": _words(

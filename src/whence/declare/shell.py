@@ -6,7 +6,6 @@ call adds `arguments`, a list of words. How a command is read, `command.py` tell
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
@@ -18,7 +17,7 @@ from whence.declare.values import (
     duration_ms,
     effects,
     filled,
-    items,
+    hosts,
     text,
     tool_name,
     variables,
@@ -39,9 +38,6 @@ PLAIN_ARGUMENTS: JSONObject = {
 """What a command takes that declares no parameters."""
 
 _OPERATORS = frozenset("| || & && ; < > >> 2> 2>&1 &>".split())
-_HOST = re.compile(
-    r"(?:\*|(?:\*\.)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?"
-)
 
 
 def declare(element: Element, report: Report) -> list[Declared]:
@@ -163,11 +159,4 @@ def _hosts(element: Element, declared: frozenset[Effect], report: Report) -> tup
             message = "effects names the network, which network denies."
             report.bad(element, "effects", message, "Let them say the same.")
         return ()
-    if truth(written):
-        return ("*",)
-    hosts = items(written)
-    if hosts and all(_HOST.fullmatch(host) for host in hosts):
-        return hosts
-    hint = 'Write network alone for any host, or list hosts: network="api.example.org,*.pypi.org".'
-    report.bad(element, "network", f"network is {quoted(written)}.", hint)
-    return ()
+    return hosts(element, report) or ()

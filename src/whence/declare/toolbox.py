@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whence.declare.names import Names
 from whence.errors import InvalidArgs
 from whence.shapes.json import JSONObject
-from whence.shapes.tool import Tool
+from whence.shapes.tool import EVERYWHERE, Effect, Tool
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -37,6 +37,12 @@ class Mounted:
         self.is_open = _is_open(tool.input_schema)
         self.is_flat = not self.is_open and all(_is_scalar(part) for part in properties.values())
         """Whether no argument can be a list or an object."""
+        self.is_harmless = (
+            tool.effects <= {Effect.READ, Effect.WRITE}
+            and tool.sandbox.filesystem == EVERYWHERE
+            and not tool.sandbox.read_roots
+        )
+        """Whether it does no more than read and write files, anywhere in the workspace."""
 
     @cached_property
     def wire_schema(self) -> dict[str, Any]:

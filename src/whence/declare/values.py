@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from whence.chatmd.suggest import closest, quoted
 from whence.declare.report import Report
-from whence.shapes.document import Element
+from whence.shapes.document import Element, truth
 from whence.shapes.tool import Effect
 
 _UNITS = {"ms": 1, "": 1000, "s": 1000, "m": 60_000, "h": 3_600_000}
@@ -21,6 +21,10 @@ _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|m|h|)", re.ASCII)
 _LONGEST_MS = 24 * 3_600_000
 _WHOLE = re.compile(r"\d{1,15}", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?", re.ASCII)
+_HOST = re.compile(
+    r"(?:\*|(?:\*\.)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?"
+)
+_NETWORK = re.compile(r"[0-9A-Fa-f:.]+/\d{1,3}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOOL_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,128}(?<!\.)")
 
@@ -93,6 +97,33 @@ def items(value: str) -> tuple[str, ...]:
     """The parts of a list with commas, each once."""
     parts = (part.strip() for part in value.split(","))
     return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def hosts(element: Element, report: Report, *, networks: bool = False) -> tuple[str, ...] | None:
+    """The hosts that `network` lists: none for a no, `*` for a yes.
+
+    With `networks`, it may also list some by their addresses, as in `10.0.0.0/8`.
+    """
+
+    def read(value: str) -> tuple[str, ...] | None:
+        said = truth(value)
+        if said is not None:
+            return ("*",) if said else ()
+        listed = items(value)
+        known = (_HOST.fullmatch(each) or (networks and _is_network(each)) for each in listed)
+        return listed if listed and all(known) else None
+
+    hint = 'Write network alone for any host, or list hosts: network="api.example.org,*.pypi.org".'
+    return _read(element, "network", report, read, hint)
+
+
+def _is_network(value: str) -> bool:
+    from ipaddress import ip_network
+
+    try:
+        return bool(_NETWORK.fullmatch(value) and ip_network(value))
+    except ValueError:
+        return False
 
 
 def variable(element: Element, name: str, report: Report) -> str | None:

@@ -7,7 +7,6 @@ import os
 import subprocess
 from array import array
 from functools import partial
-from typing import IO, cast
 
 from whence.shapes.process import OnOutput
 
@@ -23,7 +22,7 @@ class Capture:
         self, process: subprocess.Popen[bytes], keep: int, on_output: OnOutput | None
     ) -> None:
         self.dropped = 0
-        self._pipes = [cast("IO[bytes]", p) for p in (process.stdout, process.stderr) if p]
+        self._pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
         self._keep, self._on_output = keep, on_output
         self._kept = bytearray()
         # Where the other stream begins; the first stretch is standard output's.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -10,17 +11,22 @@ import msgspec
 from whence.errors import WhenceError
 from whence.execute.containment import Root
 from whence.execute.deadline import Overdue, within
+from whence.execute.edits import Edits
 from whence.execute.files import WorkspaceFiles, os_error
 from whence.execute.http import Http
+from whence.execute.ordering import alone_with
 from whence.execute.ports import Ports
 from whence.gate.gate import Admitted
 from whence.shapes.call import Fault, Reply
 from whence.shapes.json import JSONObject
 from whence.shapes.process import ProcessRunner
+from whence.shapes.tool import Effect, Handler
 from whence.shapes.web import host_policy
 
 _encode = msgspec.json.Encoder().encode
 _HTTP = Http()
+_WRITE_THROUGH_PORTS = frozenset({"builtin", "python"})
+"""Sources whose tools change files themselves, and not by further calls or programs."""
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False):
@@ -41,7 +47,11 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
 
 
 async def execute(
-    admitted: Admitted, root: Root, processes: ProcessRunner, call_id: str = ""
+    admitted: Admitted,
+    root: Root,
+    processes: ProcessRunner,
+    call_id: str = "",
+    edits: Edits | None = None,
 ) -> Ended:
     """Run an admitted call. Cancellation passes through; everything else becomes a value."""
     tool = admitted.mounted.tool
@@ -49,11 +59,14 @@ async def execute(
     if handler is None:
         return Ended(fault=_unavailable(admitted))
     closed = admitted.closed
-    files = WorkspaceFiles(root, admitted.places, closed)
+    files = WorkspaceFiles(root, admitted.places, closed, edits)
     hosts = host_policy(tool.sandbox.hosts)
     ports = Ports(files, processes, _HTTP, closed, call_id, admitted.request.why, hosts)
     try:
-        running = handler(admitted.arguments, ports)
+        if Effect.WRITE in tool.effects and tool.source in _WRITE_THROUGH_PORTS:
+            running: Awaitable[object] = _in_turn(handler, admitted, root, ports)
+        else:
+            running = handler(admitted.arguments, ports)
         return _ended(await within(admitted.timeout_ms / 1000, running))
     except Overdue:
         return Ended(fault=_timeout(admitted))
@@ -64,6 +77,12 @@ async def execute(
         return Ended(fault=Fault.of(os_error(error, shown)))
     except Exception as error:  # noqa: BLE001 - the one place where a tool's bug becomes a value
         return _bug(admitted, error)
+
+
+async def _in_turn(handler: Handler, admitted: Admitted, root: Root, ports: Ports) -> object:
+    """Run a handler while no other call writes the same files."""
+    async with alone_with(root, [place.real for place in admitted.places.values()]):
+        return await handler(admitted.arguments, ports)
 
 
 def _ended(returned: object) -> Ended:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, Protocol
 
+import msgspec
+
 from whence.shapes.process import ProcessRunner
 from whence.shapes.web import PUBLIC, HostPolicy, HttpGetter
 
@@ -122,8 +124,7 @@ class Files(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(msgspec.Struct, frozen=True, gc=False):
     """The world as one call sees it."""
 
     files: Files

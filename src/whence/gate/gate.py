@@ -7,7 +7,6 @@ is `Admitted`, which only this module can make, and which is all that the execut
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import msgspec
@@ -39,6 +38,10 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     paths: tuple[str, ...] = ()
     requested_as: str | None = None
     unparsed: str | None = None
+    why_key: str = "why"
+    """What the tool calls its reason."""
+    size: int | None = None
+    """How long the arguments are as JSON; None where nobody looked."""
 
 
 class Refused(msgspec.Struct, frozen=True, gc=False):
@@ -103,13 +106,14 @@ class Draft(msgspec.Struct, gc=False):
     touched: list[tuple[Effect, Place]] = []
     fingerprint: bytes = b""
     ruling: Ruling | None = None
+    size: int | None = None
 
 
 def check_name(draft: Draft) -> Fault | None:
     """Is there such a tool, and did the call arrive whole?"""
     call = draft.call
-    draft.tool = draft.toolbox.find(call.tool)
-    if draft.tool is None:
+    draft.tool = mounted = draft.toolbox.find(call.tool)
+    if mounted is None:
         close = draft.toolbox.names.closest(call.tool)
         known = f"Did you mean {', '.join(close)}?" if close else "No tool has a name like that."
         return Fault(
@@ -121,14 +125,14 @@ def check_name(draft: Draft) -> Fault | None:
     if call.unparsed is not None:
         return Fault(
             "PARSE_ERROR",
-            f"{draft.tool.name}: the arguments could not be read: {call.parse_problem}",
+            f"{mounted.name}: the arguments could not be read: {call.parse_problem}",
             "Send the whole call again as one valid JSON object.",
             details={"received": call.unparsed[:500]},
         )
     if not isinstance(call.arguments, dict):
         return Fault(
             "INVALID_ARGS",
-            f"{draft.tool.name}: arguments must be an object, not {call.arguments!r:.200}",
+            f"{mounted.name}: arguments must be an object, not {call.arguments!r:.200}",
             'Send an object, as in {"why": "…"}.',
         )
     return None
@@ -136,12 +140,13 @@ def check_name(draft: Draft) -> Fault | None:
 
 def check_why(draft: Draft) -> Fault | None:
     """Is there a reason?"""
-    mounted = draft.tool
-    arguments = dict(draft.call.arguments) if isinstance(draft.call.arguments, dict) else {}
+    call, mounted = draft.call, draft.tool
+    draft.arguments = arguments = dict(call.arguments)  # type: ignore[arg-type] # or check_name fails
     given = arguments.pop(mounted.why_key, None)
-    note = arguments.pop(mounted.note_key, None) if mounted.note_key else None
-    draft.arguments = arguments
-    draft.comments = draft.call.comments + _comments(note, mounted.why_key)
+    note = arguments.pop(mounted.note_key, None)
+    draft.comments = call.comments
+    if note is not None:
+        draft.comments += _comments(note, mounted.why_key)
     reason = why.judge(given, draft.policy.why, mounted.name, arguments)
     draft.why = reason.text
     if reason.warning:
@@ -154,7 +159,8 @@ def check_schema(draft: Draft) -> Fault | None:
     aliases = draft.tool.tool.argument_aliases
     if aliases:
         draft.arguments = schema.renamed(draft.arguments, aliases)
-    draft.arguments, fault = schema.check(draft.tool, draft.arguments)
+    mounted = draft.tool
+    draft.arguments, fault = schema.check(mounted, draft.arguments)
     if fault is not None:
         return fault
     try:
@@ -162,10 +168,11 @@ def check_schema(draft: Draft) -> Fault | None:
     except UnicodeEncodeError as error:
         message = f"{draft.tool.name}: the arguments are not valid Unicode: {error.object[:80]!r}"
         return Fault("INVALID_ARGS", message, "Send ordinary text, without halves of characters.")
-    if len(written) > _MAX_ARGUMENT_BYTES:
-        message = f"{draft.tool.name}: the arguments have {len(written)} bytes"
+    draft.size = size = len(written)
+    if size > _MAX_ARGUMENT_BYTES:
+        message = f"{mounted.name}: the arguments have {size} bytes"
         return Fault("QUOTA_EXCEEDED", message, "Send them in several calls.")
-    draft.fingerprint = quota.fingerprint(draft.tool.name, written)
+    draft.fingerprint = quota.fingerprint(mounted.name, written)
     return None
 
 
@@ -176,6 +183,8 @@ def check_mode(draft: Draft) -> Fault | None:
     except WhenceError as error:
         return Fault.of(error)
     policy = draft.policy
+    if policy.mode is None and not policy.ceiling:
+        return None
     for held in (policy.mode, *policy.ceiling):
         fault = mode.check(held, draft.tool, draft.touched)
         if fault is not None:
@@ -213,10 +222,10 @@ ENDS_HERE = frozenset({"name", "schema", "mode"})
 def admit(call: Call, toolbox: Toolbox, policy: Policy, usage: Usage, locate: Locate) -> Admission:
     """Let a call through, ask about it, or refuse it and say everything that is wrong with it."""
     draft = Draft(call, toolbox, policy, usage, locate)
-    for position, (name, check) in enumerate(CHECKS):
+    for name, check in CHECKS:
         fault = check(draft)
         if fault is not None:
-            return _refuse(draft, fault, name, position)
+            return _refuse(draft, fault, name)
     return _outcome(draft)
 
 
@@ -236,35 +245,35 @@ def approve(asking: Asking) -> Admitted:
 
 
 def _outcome(draft: Draft) -> Admitted | Asking:
-    mounted, limits = draft.tool, draft.policy.limits
-    asking = draft.ruling is not None and draft.ruling.verdict is Verdict.ASK
+    mounted, policy, ruling = draft.tool, draft.policy, draft.ruling
     parts = (
         _request(draft),
         mounted,
         draft.arguments,
         {place.given: place for _, place in draft.touched},
         draft.fingerprint,
-        min(mounted.tool.sandbox.timeout_ms, limits.timeout_ms),
+        min(mounted.tool.sandbox.timeout_ms, policy.limits.timeout_ms),
         draft.warnings,
-        permission.closed_below(mounted, draft.policy),
+        permission.closed_below(mounted, policy),
     )
-    if asking and draft.ruling is not None:
-        return Asking(*parts, draft.ruling)
+    if ruling is not None and ruling.verdict is Verdict.ASK:
+        return Asking(*parts, ruling)
     return Admitted(*parts, _SEAL)
 
 
-def _refuse(draft: Draft, fault: Fault, failed: str, position: int) -> Refused:
-    further = [] if failed in ENDS_HERE else _further(draft, position)
+def _refuse(draft: Draft, fault: Fault, failed: str) -> Refused:
+    further = [] if failed in ENDS_HERE else _further(draft, failed)
     if further:
-        fault = replace(fault, details={**fault.details, "also": further})
+        fault = msgspec.structs.replace(fault, details={**fault.details, "also": further})
     if draft.tool is not None and failed == "name" and isinstance(draft.call.arguments, dict):
         check_why(draft)
     violation = draft.ruling.violation if draft.ruling is not None else None
     return Refused(_request(draft), fault, violation if failed == "permission" else None)
 
 
-def _further(draft: Draft, position: int) -> list[dict[str, str]]:
+def _further(draft: Draft, failed: str) -> list[dict[str, str]]:
     found = []
+    position = [name for name, _ in CHECKS].index(failed)
     for name, check in CHECKS[position + 1 :]:
         fault = check(draft)
         if fault is not None:
@@ -275,25 +284,22 @@ def _further(draft: Draft, position: int) -> list[dict[str, str]]:
 
 
 def _request(draft: Draft) -> Request:
-    call = draft.call
-    known = draft.tool
-    name = known.name if known else call.tool
-    arguments = draft.arguments
-    if known is None and isinstance(call.arguments, dict):
-        arguments = call.arguments
+    call, known, arguments = draft.call, draft.tool, draft.arguments
+    asked = call.tool
+    if known is None:
+        arguments = call.arguments if isinstance(call.arguments, dict) else {}
+        return Request(asked, arguments, unparsed=call.unparsed)
     return Request(
-        name,
+        known.name,
         arguments,
         draft.why,
         draft.comments,
-        _distinct([place.path for _, place in draft.touched]),
-        call.tool if call.tool != name else None,
+        (*dict.fromkeys([place.path for _, place in draft.touched]),),
+        None if asked == known.name else asked,
         call.unparsed,
+        known.why_key,
+        draft.size,
     )
-
-
-def _distinct(paths: list[str]) -> tuple[str, ...]:
-    return tuple(paths) if len(paths) < 2 else tuple(dict.fromkeys(paths))
 
 
 def _comments(note: object, key: str) -> tuple[Comment, ...]:
@@ -315,6 +321,9 @@ def named_paths(mounted: Mounted, arguments: Mapping[str, Any]) -> list[tuple[Ef
         arguments = schema.renamed(arguments, mounted.tool.argument_aliases)
     for name, effect in mounted.tool.paths.items():
         value = arguments.get(name)
+        if type(value) is str:
+            found.append((effect, value))
+            continue
         if value is None:
             value = _default_path(mounted, name)
         for given in value if isinstance(value, list) else (value,):

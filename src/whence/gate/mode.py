@@ -26,8 +26,7 @@ def check(
     mode: Mode | None, mounted: Mounted, places: Iterable[tuple[Effect, Place]]
 ) -> Fault | None:
     """What the mode has against the call."""
-    group = group_of(mounted.tool)
-    if mode is None or group is None:
+    if mode is None or (group := group_of(mounted.tool)) is None:
         return None
     if group not in mode.groups:
         return Fault(

@@ -26,6 +26,7 @@ PROTECTED = ".agent/**"
 SENSITIVE = (
     ".env*", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_ed25519*", "id_ecdsa*", ".netrc",
     ".npmrc", ".pypirc", ".ssh/", ".aws/", ".gnupg/", "*credentials*",
+    ".agent/sessions/*/tool/undo/",
 )  # fmt: skip
 """Files that usually hold secrets: touching them asks."""
 _may_be_special = re.compile(r"(?:^|/)\.|\.(?:pem|key|p12|pfx)|id_|credentials").search
@@ -93,9 +94,7 @@ def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
 
 def _is_ordinary(mounted: Mounted, touched: Touched) -> bool:
     """The common case at a glance: nothing but ordinary files of the workspace."""
-    tool = mounted.tool
-    sandbox = tool.sandbox
-    if sandbox.filesystem != EVERYWHERE or sandbox.read_roots or not tool.effects <= _HARMLESS:
+    if not mounted.is_harmless:
         return False
     for _, place in touched:  # noqa: SIM110 - a generator would cost as much as all the rest
         if not place.inside or _may_be_special(place.path):

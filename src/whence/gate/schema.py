@@ -34,25 +34,24 @@ def check(mounted: Mounted, arguments: dict[str, Any]) -> tuple[dict[str, Any], 
 
     A null for an optional argument that takes no null counts as left out.
     """
-    unknown = () if mounted.is_open else arguments.keys() - mounted.properties
-    if not unknown:
-        problem = _validity(mounted, arguments)
-        if problem is None:
+    if mounted.is_open or arguments.keys() <= mounted.properties:
+        if _is_valid(mounted, arguments):
             return arguments, None
         given = {k: v for k, v in arguments.items() if v is not None or k in mounted.required}
-        if len(given) < len(arguments) and _validity(mounted, given) is None:
+        if len(given) < len(arguments) and _is_valid(mounted, given):
             return given, None
+    unknown = () if mounted.is_open else arguments.keys() - mounted.properties
     return arguments, _fault(mounted, arguments, sorted(unknown))
 
 
-def _validity(mounted: Mounted, arguments: dict[str, Any]) -> str | None:
-    """None when valid; the first problem otherwise, also for what is not JSON at all."""
+def _is_valid(mounted: Mounted, arguments: dict[str, Any]) -> bool:
+    """Whether they fit; what is not JSON at all does not."""
     try:
         if not mounted.is_flat:
             _bound_depth(arguments)
-        return None if mounted.validator.is_valid(arguments) else "invalid"
-    except (ValueError, TypeError, RecursionError, OverflowError) as error:
-        return str(error)
+        return mounted.validator.is_valid(arguments)
+    except (ValueError, TypeError, RecursionError, OverflowError):
+        return False
 
 
 def _bound_depth(arguments: dict[str, Any]) -> None:

@@ -40,6 +40,7 @@ _ENDINGS = ("ing", "ies", "es", "ed", "s")
 _LONG = 500
 _LONG_WARNING = "why is long; one sentence would do"
 _LONGEST_PLACEHOLDER = 30
+_SHORT = 200
 _TOO_LONG = 2_000
 _SUGGESTION = "Add `why`: one sentence that says what this call is meant to achieve."
 _REWRITE = "Say what you want to find out or bring about, not which tool you use."
@@ -59,7 +60,8 @@ def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) 
     text = " ".join(words)
     if policy is WhyPolicy.OFF:
         return Reason(text)
-    absent = _absence(why, text)
+    long = len(text) > _LONGEST_PLACEHOLDER and text[0].isalpha()
+    absent = None if long else _absence(why, text)
     if absent:
         if policy is WhyPolicy.OPTIONAL and (why is None or why == ""):
             return Reason("")
@@ -67,7 +69,7 @@ def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) 
     if len(text) > _TOO_LONG:
         message = f"{tool}: why has {len(text)} characters, more than {_TOO_LONG}"
         return Reason(text, Fault("INVALID_ARGS", message, "Say it in one sentence."))
-    weakness = None if _is_plain(words, tool, arguments) else _weakness(text, tool, arguments)
+    weakness = None if _has_point(words, tool, arguments) else _weakness(text, tool, arguments)
     if weakness is None:
         return Reason(text, None, _LONG_WARNING if len(text) > _LONG else None)
     if policy is WhyPolicy.STRICT:
@@ -76,8 +78,6 @@ def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) 
 
 
 def _absence(why: object, text: str) -> str | None:
-    if len(text) > _LONGEST_PLACEHOLDER and text[:1].isalpha():
-        return None
     if why is None:
         return "why is missing"
     if not isinstance(why, str):
@@ -91,18 +91,16 @@ def _absence(why: object, text: str) -> str | None:
     return None
 
 
-def _is_plain(words: list[str], tool: str, arguments: dict[str, Any]) -> bool:
-    """Whether an ordinary word early in the reason says something; most reasons have one."""
+def _has_point(words: list[str], tool: str, arguments: dict[str, Any]) -> bool:
+    """Whether an ordinary word surely says something; most reasons have one early on."""
     own = ""
     for written in words:
-        if not written.isalpha() or len(written) < 4:
-            continue
-        word = written.lower()
-        if word in _SAYS_NOTHING or word.endswith(_ENDINGS):
-            continue
-        own = own or _own_text(tool, arguments)
-        if word not in own:
-            return True
+        if len(written) > 3 and written.isalpha():
+            word = written.lower()
+            if word not in _SAYS_NOTHING and not word.endswith(_ENDINGS):
+                own = own or _own_text(tool, arguments)
+                if word not in own:
+                    return True
     return False
 
 
@@ -121,13 +119,15 @@ def _weakness(text: str, tool: str, arguments: dict[str, Any]) -> str | None:
 
 
 def _own_text(tool: str, arguments: dict[str, Any]) -> str:
-    texts = [tool]
+    own = tool
     for value in arguments.values():
-        if type(value) is str:
-            texts.append(value[:201])
-        elif type(value) is list:
-            texts.extend(item for item in value if type(item) is str)
-    return "\n".join([text for text in texts if len(text) <= 200]).lower()
+        kind = type(value)
+        if kind is str and len(value) <= _SHORT:
+            own += f"\n{value}"
+        elif kind is list:
+            texts = [item for item in value if type(item) is str and len(item) <= _SHORT]
+            own += "\n".join(["", *texts])
+    return own.lower()
 
 
 def _stem(word: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+UNDO = os.path.join("tool", "undo")
+"""Where a session keeps what taking an edit back needs, below its directory."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
 

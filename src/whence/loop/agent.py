@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -37,6 +37,7 @@ from whence.shapes.document import Severity
 from whence.shapes.item import Message
 from whence.shapes.policy import Policy, Rule, Verdict
 from whence.shapes.tool import Effect, Tool
+from whence.shapes.web import PUBLIC, HostPolicy
 
 _QUIET = frozenset({Effect.READ})
 
@@ -59,6 +60,7 @@ class Agent:
         max_turns: int | None = None,
         parallel: int | None = None,
         compact_at: int | None = None,
+        web: HostPolicy = PUBLIC,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self.file = file
@@ -74,6 +76,7 @@ class Agent:
         self._max_turns = max_turns
         self._parallel = parallel
         self._compact_at = compact_at
+        self._web = web
         self._environ = environ
         self._scope: Scope | None = None
         self._waiting: list[str] = []
@@ -102,7 +105,7 @@ class Agent:
             ephemeral: Add runs nowhere.
             **options: `model`, an id such as `anthropic/claude-…`; `tools`, more of them, such as
                 functions with `@tool`; `policy`; `mode`; `approver`; `session`; `max_turns`;
-                `parallel`; `compact_at`.
+                `parallel`; `compact_at`; `web`, the servers that documents may come from.
 
         Raises:
             ParseError: It has errors; `whence check` shows all of them.
@@ -153,7 +156,9 @@ class Agent:
         emit(Finished(result))
         return result
 
-    async def stream(self, input: str | Mapping[str, Any] | None = None) -> AsyncIterator[News]:
+    async def stream(
+        self, input: str | Mapping[str, Any] | None = None
+    ) -> AsyncGenerator[News, None]:
         """Everything that happens, as it happens; the last is `Finished`."""
         queue: asyncio.Queue[News | None] = asyncio.Queue()
         task = asyncio.create_task(self.run(input, on=queue.put_nowait))
@@ -189,7 +194,8 @@ class Agent:
         )  # fmt: skip
         scope = Scope(
             self.workspace, emit, budget_of(config, self._max_turns), self._opened,
-            named_model=self._model, model=model, parallel=self._parallel, environ=self._environ,
+            named_model=self._model, model=model, parallel=self._parallel, web=self._web,
+            environ=self._environ,
         )  # fmt: skip
         bound = (*bind(self.file, scope), *self._tools)
         scope.session = self._opened.child(bound, self._opened.policy)
@@ -215,8 +221,12 @@ class Agent:
         for note in reader.notes:
             scope.emit(Notice(note))
         new = [asked] if asked is not None else []
-        result = await converse(self.file, scope, items, new, transcript)
-        transcript.end()
+        answered = False
+        try:
+            result = await converse(self.file, scope, items, new, transcript)
+            answered = True
+        finally:
+            transcript.end(answered=answered)
         for repaired in transcript.repaired:
             scope.emit(Notice(repaired))
         return result

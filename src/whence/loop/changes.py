@@ -23,8 +23,6 @@ from whence.execute.containment import Root, open_beneath
 from whence.execute.edits import SMALL, Edit, Edits, Hashers, Signature, State
 from whence.work.edits import unified
 
-UNDO = os.path.join("tool", "undo")
-"""Below a session's directory."""
 _INLINE = 50
 """Changes that stand in the event itself; more are listed in a file beside it."""
 _REMEMBERED = 20_000
@@ -113,23 +111,24 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def settle(edits: Edits, known: Known, root: Root, *, reads_only: bool, warn: bool) -> Settled:
+def settle(edits: Edits, known: Known, root: Root, *, reads_only: bool) -> Settled:
     """Find out what a call changed, and leave beside the journal what taking it back needs."""
     if not edits.made:
         if reads_only:
             known.saw(edits.opened)
         return NOTHING
     changes, warnings = [], []
-    for edit in edits.made.values():
-        warning = known.warning(edit) if warn else None
+    for edit in list(edits.made.values()):  # a thread that timed out may still add to them
+        warning = known.warning(edit)
         change = _settled(edit, edits, known, root) if edit.done else None
+        if edit.done:
+            known.wrote(edit)
         if change is None:
             names.unlink_if_there(None, _beside(edits, edit))
             continue
         changes.append(change)
         if warning:
             warnings.append(warning)
-        known.wrote(edit)
     return Settled(_listed(changes, edits), tuple(warnings))
 
 
@@ -144,7 +143,10 @@ def _listed(changes: list[dict[str, Any]], edits: Edits) -> object:
         return changes or None
     name = f"{os.path.splitext(os.path.basename(edits.note))[0]}.changes.json"
     data = json.dumps(changes).encode()
-    _write(edits, name, data)
+    try:
+        _put(edits, name, data)
+    except OSError:
+        return changes
     return {"count": len(changes), "list": name, "sha256": hashlib.sha256(data).hexdigest()}
 
 
@@ -210,16 +212,12 @@ def _described(edit: Edit) -> dict[str, Any]:
 def _leave_reverse(edit: Edit, old: bytes | None, edits: Edits, change: dict[str, Any]) -> bool:
     """Write what leads back without the whole old content; False: there is no such thing."""
     if edit.added is not None:
-        change["added"] = _write(edits, f"{edit.name}.added", edit.added)
-        return True
+        return _write(edits, change, "added", edit, edit.added)
     before, new = edit.before, edit.content
     if new is None or (before is not None and old is None):
         return False
     patch = reverse_patch(old, new, edit.path)
-    if patch is None:
-        return False
-    change["patch"] = _write(edits, f"{edit.name}.patch", patch)
-    return True
+    return patch is not None and _write(edits, change, "patch", edit, patch)
 
 
 def reverse_patch(old: bytes | None, new: bytes, path: str) -> bytes | None:
@@ -255,7 +253,18 @@ def _beside(edits: Edits, edit: Edit) -> str:
     return f"{edits.directory}/{edit.name}"
 
 
-def _write(edits: Edits, name: str, data: bytes) -> str:
+def _write(edits: Edits, change: dict[str, Any], key: str, edit: Edit, data: bytes) -> bool:
+    """Write a file of an edit and say so in its change; a full disk has room for neither."""
+    name = f"{edit.name}.{key}"
+    try:
+        _put(edits, name, data)
+    except OSError:
+        names.unlink_if_there(None, f"{edits.directory}/{name}")
+        return False
+    change[key] = name
+    return True
+
+
+def _put(edits: Edits, name: str, data: bytes) -> None:
     with open(f"{edits.directory}/{name}", "wb", opener=_private) as out:
         out.write(data)
-    return name

@@ -61,7 +61,7 @@ def tool_call(request: Request, args: dict[str, Any], why_key: str, call: Call) 
     return Event("tool_call", fields, f"Tool Call: {request.tool}", request.why, comments)
 
 
-def tool_result(outcome: Outcome, whole: str | None) -> Event:
+def tool_result(outcome: Outcome, whole: str | None, changes: object = None) -> Event:
     """A result: whole where it is short, else its hash, its length and its artifact."""
     fields: dict[str, Any] = {
         "call_id": outcome.call_id,
@@ -76,13 +76,15 @@ def tool_result(outcome: Outcome, whole: str | None) -> Event:
         fields["truncated"] = True
     if outcome.isolation is not None:
         fields["isolation"] = outcome.isolation
+    if changes is not None:
+        fields["changes"] = changes
     if outcome.warnings:
         fields["warnings"] = list(outcome.warnings)
     return Event("tool_result", fields, f"Tool Result: {outcome.tool}")
 
 
-def tool_error(outcome: Outcome, fault: Fault) -> Event:
-    """A fault, in the protocol's form."""
+def tool_error(outcome: Outcome, fault: Fault, changes: object = None) -> Event:
+    """A fault, in the protocol's form; what was changed before it came, too."""
     fields: dict[str, Any] = {
         "call_id": outcome.call_id,
         "tool": outcome.tool,
@@ -91,6 +93,8 @@ def tool_error(outcome: Outcome, fault: Fault) -> Event:
     }
     if outcome.artifact:
         fields["artifact"] = outcome.artifact
+    if changes is not None:
+        fields["changes"] = changes
     if outcome.warnings:
         fields["warnings"] = list(outcome.warnings)
     return Event("tool_error", fields, f"Tool Error: {outcome.tool}", fault.message)
@@ -113,6 +117,12 @@ def model_turn(completion: Completion, parent: str | None) -> Event:
     if text:
         fields["text"] = text if len(text) <= _UNPARSED else _digest(text)
     return Event("model_turn", fields, "Model Turn")
+
+
+def half_done(note: str) -> Event:
+    """What a start found of a change that a crash had left half done."""
+    fields = {"code": "CHANGE_INTERRUPTED", "message": note, "recovery": "restored from its record"}
+    return Event("warning", fields, "Warning: Change Interrupted")
 
 
 def user_message(text: str) -> Event:

@@ -57,10 +57,10 @@ async def _brought(
     if element.tag == "agent":
         return (Text(await _answer(element, src, file, scope, ask)),)
     if element.tag == "img":
-        return (picture(src, (await Http().get(src)).body),)
+        return (picture(src, (await Http().get(src, allow=scope.web)).body),)
     form = Form.MARKDOWN if element.flag("markdown") else Form.SOURCE
     form = Form.TEXT if element.flag("strip") else form
-    return (Text((await web_document(src, form, http=Http())).markdown),)
+    return (Text((await web_document(src, form, http=Http(), allow=scope.web)).markdown),)
 
 
 async def _answer(element: said.Element, src: str, file: AgentFile, scope: Scope, ask: Ask) -> str:

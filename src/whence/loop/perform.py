@@ -12,20 +12,23 @@ import msgspec
 from whence.declare.toolbox import Toolbox
 from whence.errors import Unavailable
 from whence.execute.containment import Root
+from whence.execute.edits import Edits
 from whence.execute.executor import Ended, execute
 from whence.execute.limit import cut_value, size_of
 from whence.gate.gate import Admitted, Asking, Refused, Request, admit, approve
 from whence.gate.permission import parse_rule
 from whence.gate.quota import Usage
-from whence.journal.artifacts import write_artifact
+from whence.journal.artifacts import UNDO, write_artifact
 from whence.journal.redact import Redactor
 from whence.journal.write import Journal
-from whence.loop import events
+from whence.loop import changes, events
+from whence.loop.changes import NOTHING, Known, Settled
 from whence.shapes.approval import Answer, Approver, Question
 from whence.shapes.call import Call, Fault, Outcome
 from whence.shapes.event import Event
 from whence.shapes.policy import Policy, Verdict
 from whence.shapes.process import ProcessRunner
+from whence.shapes.tool import Effect
 
 _encode = msgspec.json.Encoder().encode
 _NOBODY = Answer(approved=False, by="nobody")
@@ -42,6 +45,8 @@ class Room:
     usage: Usage
     processes: ProcessRunner
     redactor: Redactor
+    known: Known
+    """Which versions of files the model knows."""
     approver: Approver | None = None
     turn_chars: int = 0
     """Output that this turn's calls have shown the model."""
@@ -66,17 +71,23 @@ async def perform(call: Call, room: Room) -> Outcome:
         unkept = _keep_arguments(admission.request, call_id, room)
         if unkept is not None:
             admission = Refused(admission.request, unkept)
+    edits = Edits()
     try:
         if isinstance(admission, Asking):
             admission = await _ask(admission, call_id, room)
         if isinstance(admission, Admitted):
-            return await _run(admission, call_id, room, started)
+            edits = Edits(f"{room.journal.directory}/{UNDO}", call_id, room.known.hashers)
+            outcome = await _run(admission, call_id, room, started, edits)
+            changes.forget(edits)
+            return outcome
     except Unavailable as error:  # the journal: without it there is neither approval nor effect
         admission = Refused(admission.request, Fault.of(error))
     except asyncio.CancelledError:
         tool = admission.request.tool
         fault = Fault("CANCELLED", f"{tool} was stopped", "Call again if needed.")
-        _refuse(Refused(admission.request, fault), call_id, room, started)
+        settled = _settle(admission, room, edits) if isinstance(admission, Admitted) else NOTHING
+        _refuse(Refused(admission.request, fault), call_id, room, started, settled)
+        changes.forget(edits)
         raise
     assert isinstance(admission, Refused)  # noqa: S101 - asked and answered, or refused before
     return _refuse(admission, call_id, room, started)
@@ -125,24 +136,31 @@ async def _ask(asking: Asking, call_id: str, room: Room) -> Admitted | Refused:
     return Refused(request, fault, ruling.violation)
 
 
-def _refuse(refused: Refused, call_id: str, room: Room, started: float) -> Outcome:
+def _refuse(
+    refused: Refused, call_id: str, room: Room, started: float, settled: Settled = NOTHING
+) -> Outcome:
     outcome = _outcome(room, call_id, refused, started, fault=refused.fault)
-    happened = [events.tool_error(outcome, refused.fault)]
+    happened = [events.tool_error(outcome, refused.fault, settled.changes)]
     if refused.violation:
         happened.insert(0, events.violation(refused.violation, call_id, refused.request))
     return _recorded(outcome, room, *happened)
 
 
-async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> Outcome:
+async def _run(
+    admitted: Admitted, call_id: str, room: Room, started: float, edits: Edits
+) -> Outcome:
     room.usage.begin(admitted.fingerprint)
     await room.journal.commit()
-    ended = await execute(admitted, room.root, room.processes, call_id)
+    ended = await execute(admitted, room.root, room.processes, call_id, edits)
+    settled = _settle(admitted, room, edits) if edits.made or edits.opened else NOTHING
     duration = time.perf_counter() - started
     room.usage.end(duration, ended.bytes_written)
-    name, warnings = admitted.mounted.name, admitted.warnings + ended.warnings
+    name = admitted.mounted.name
+    warnings = admitted.warnings + ended.warnings + settled.warnings
     if ended.fault is None:
         limit = admitted.mounted.tool.sandbox.output_chars
-        return _succeed(Done(call_id, name, warnings, duration * 1000, limit), room, ended)
+        done = Done(call_id, name, warnings, duration * 1000, limit, settled.changes)
+        return _succeed(done, room, ended)
     artifact = None
     if ended.traceback:
         artifact = _keep(room, call_id, name, "traceback.txt", ended.traceback)
@@ -155,7 +173,17 @@ async def _run(admitted: Admitted, call_id: str, room: Room, started: float) -> 
         warnings=warnings,
         duration_ms=duration * 1000,
     )
-    return _recorded(outcome, room, events.tool_error(outcome, ended.fault))
+    return _recorded(outcome, room, events.tool_error(outcome, ended.fault, settled.changes))
+
+
+def _settle(admitted: Admitted, room: Room, edits: Edits) -> Settled:
+    """What the call changed; that it cannot be told is no fault of the call."""
+    tool = admitted.mounted.tool
+    reads_only = Effect.WRITE not in tool.effects
+    try:
+        return changes.settle(edits, room.known, room.root, reads_only=reads_only)
+    except OSError as error:
+        return Settled(None, (f"what it changed could not be recorded: {error}",))
 
 
 class Done(msgspec.Struct, frozen=True, gc=False):
@@ -167,6 +195,7 @@ class Done(msgspec.Struct, frozen=True, gc=False):
     duration_ms: float
     output_chars: int | None
     """How much of it the model is shown, where its tool has its own limit."""
+    changes: object
 
 
 def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
@@ -193,7 +222,8 @@ def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
         duration_ms=done.duration_ms,
     )
     room.turn_chars += min(size, allowed)
-    return _recorded(outcome, room, events.tool_result(outcome, whole if artifact else None))
+    happened = events.tool_result(outcome, whole if artifact else None, done.changes)
+    return _recorded(outcome, room, happened)
 
 
 def _keep(room: Room, call_id: str, tool: str, ending: str, text: str) -> str | None:

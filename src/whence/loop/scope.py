@@ -11,6 +11,7 @@ from whence.errors import QuotaExceeded
 from whence.loop.budget import Budget
 from whence.loop.compact import LIMIT
 from whence.loop.news import News
+from whence.shapes.web import PUBLIC, HostPolicy
 
 if TYPE_CHECKING:
     from whence.loop.session import Session
@@ -36,6 +37,8 @@ class Scope:
     parallel: int | None = None
     compact_at: int = LIMIT
     """Tokens at which a conversation is summed up."""
+    web: HostPolicy = PUBLIC
+    """Where the documents and pictures of messages may come from."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     depth: int = 0
     parent: str | None = None

@@ -17,12 +17,15 @@ from whence.declare.toolbox import Toolbox
 from whence.errors import UsageError, WhenceError
 from whence.execute.containment import Root
 from whence.execute.process import Processes
+from whence.execute.transaction import recover
 from whence.gate.gate import named_paths
 from whence.gate.quota import Usage, fingerprint
 from whence.journal.read import last_entries
 from whence.journal.redact import Redactor
 from whence.journal.sessions import SESSIONS
 from whence.journal.write import Journal
+from whence.loop import events
+from whence.loop.changes import Known
 from whence.loop.perform import Room, perform
 from whence.loop.settings import load_policy
 from whence.shapes.approval import Approver
@@ -71,14 +74,19 @@ class Session:
         root = Root(workspace)
         toolbox = Toolbox(load_catalogs() if tools is None else tools)
         policy = load_policy(root.path, toolbox, policy)
+        half_done = recover(root)
         journal = Journal.open(
             os.path.join(root.path, SESSIONS),
             session or new_session_id(),
             purpose=purpose,
             durable=durable,
         )
+        journal.append(*map(events.half_done, half_done))
         usage = _usage_so_far(journal)
-        self._room = Room(root, toolbox, policy, journal, usage, Processes(), Redactor(), approver)
+        known = Known(journal.directory)
+        self._room = Room(
+            root, toolbox, policy, journal, usage, Processes(), Redactor(), known, approver
+        )
 
     @property
     def id(self) -> str:
@@ -136,6 +144,7 @@ class Session:
     def close(self, reason: str | None = None) -> None:
         """Make everything durable and let go; a reason ends the session in the journal, too."""
         try:
+            self._room.known.save()
             self._room.journal.close(reason)
         finally:
             self._room.root.close()

@@ -6,8 +6,9 @@ import base64
 from collections.abc import Iterable
 from pathlib import Path
 
-from whence.chatmd.append import append
+from whence.chatmd.append import Appended, append, sync
 from whence.chatmd.render import (
+    Payload,
     Picture,
     Rendered,
     render_message,
@@ -52,9 +53,11 @@ class Transcript:
         """The tools, where calls travel as words: so they stand in the transcript, too."""
         self.repaired: list[str] = []
         """What a crash had left behind and was put aside."""
+        self._last: Appended | None = None
+        self._unsynced: list[Payload] = []
 
     def add(self, items: Iterable[Item], status: str | None = None) -> None:
-        """Append items, all of them or none; they are on disk when this returns.
+        """Append items, all of them or none. They outlive this process; `end` waits for the disk.
 
         Raises:
             Unavailable, Conflict: the file cannot be written; it is as it was before.
@@ -68,18 +71,23 @@ class Transcript:
         for item in listed:
             rendered += render_item(item, inline=self._inline, status=status)
         if rendered.text:
-            self._append(rendered)
+            self._append(self.path, rendered)
 
-    def end(self) -> None:
-        """Leave an empty message where a person types next."""
-        if self.path is not None:
-            self._append(Rendered(_NEXT))
+    def end(self, *, answered: bool) -> None:
+        """Make everything durable; behind an answer, leave an empty message to type into."""
+        if self.path is None:
+            return
+        if answered:
+            self._append(self.path, Rendered(_NEXT))
+        if self._last is not None:
+            sync(self.path, self._unsynced)
+            self._unsynced.clear()
 
-    def _append(self, rendered: Rendered) -> None:
-        assert self.path is not None  # noqa: S101 - its callers looked
-        done = append(self.path, rendered)
-        if done.repaired is not None:
-            self.repaired.append(str(done.repaired))
+    def _append(self, path: Path, rendered: Rendered) -> None:
+        self._last = append(path, rendered, durable=False, after=self._last)
+        self._unsynced += rendered.payloads
+        if self._last.repaired is not None:
+            self.repaired.append(str(self._last.repaired))
 
 
 def render_item(item: Item, *, inline: bool, status: str | None = None) -> Rendered:

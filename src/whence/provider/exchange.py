@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -9,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 from whence.declare.toolbox import Mounted
 from whence.provider.wire import build_request
 from whence.shapes.item import (
+    WHY_LINE,
     Item,
     Message,
     Native,
@@ -76,14 +78,28 @@ class ToolDefinition:
     """Whether the provider holds the model to the schema; None: as the provider likes."""
     output_schema: JSONObject | None = None
     native: Native | None = None
+    grammar: str | None = None
+    """What a call of plain text looks like, where that is asked for and a provider has it."""
 
     @classmethod
     def of(cls, mounted: Mounted) -> ToolDefinition:
         """A mounted tool under its wire name, its reason first among the arguments."""
         tool = mounted.tool
+        free = tool.freeform if tool.freeform and tool.freeform.asked else None
         return cls(
-            mounted.wire, tool.description, mounted.wire_schema, output_schema=tool.output_schema
+            mounted.wire,
+            tool.description,
+            mounted.wire_schema,
+            output_schema=tool.output_schema,
+            grammar=reasoned_grammar(free.grammar()) if free else None,
         )
+
+
+def reasoned_grammar(grammar: str) -> str:
+    """A Lark grammar whose text begins with a line that gives the reason."""
+    line = WHY_LINE.replace("*", r"\*")
+    start = f"start: WHY free\nWHY: /{line}[^\\r\\n]+\\r?\\n/\n"
+    return start + re.sub(r"(?m)^start:", "free:", grammar, count=1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ are kept open between the turns.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
@@ -79,7 +80,7 @@ class Reply:
         self._timeouts = timeouts
         self._deadline: float | None = None
         self._response: httpx2.Response
-        self._pieces: AsyncIterator[bytes] | None = None
+        self._opened: list[AsyncIterator[bytes]] = []
 
     async def __aenter__(self) -> Self:
         if self._timeouts.total_s is not None:
@@ -97,8 +98,9 @@ class Reply:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(self._pieces, AsyncGenerator):
-            await self._pieces.aclose()
+        for pieces in reversed(self._opened):
+            if isinstance(pieces, AsyncGenerator):
+                await pieces.aclose()
         await self._response.aclose()
         if isinstance(error, httpx2.RequestError | TimeoutError):
             raise self._broken(error) from error
@@ -116,8 +118,10 @@ class Reply:
         """The body as it arrives; what breaks it comes out of the context as `Broken`."""
         packed = "content-encoding" in self._response.headers
         raw = self._response.aiter_bytes() if packed else self._response.stream
-        self._pieces = raw.__aiter__()  # type: ignore[union-attr]
-        return self._pieces if self._deadline is None else self._until_deadline(self._pieces)
+        self._opened.append(raw.__aiter__())  # type: ignore[union-attr]
+        if self._deadline is not None:
+            self._opened.append(self._until_deadline(self._opened[0]))
+        return self._opened[-1]
 
     async def _until_deadline(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         while True:
@@ -135,17 +139,27 @@ class Reply:
             return Broken("silent", f"it said nothing for {self._timeouts.silence_s:g} s")
         if isinstance(error, TimeoutError):
             return Broken("silent", f"the answer was not there after {self._timeouts.total_s:g} s")
-        cause = _root(error)
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return Broken("untrusted", cause.verify_message)
+        for cause in _causes(error):
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return Broken("untrusted", cause.verify_message)
         lost = isinstance(error, httpx2.ConnectError | httpx2.ProxyError)
-        return Broken("unreachable" if lost else "broken", str(cause) or str(error) or "it hung up")
+        return Broken("unreachable" if lost else "broken", _reason(error))
 
 
-def _root(error: BaseException) -> BaseException:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _reason(error: BaseException) -> str:
+    """The words of the operating system, where it has any."""
+    told = [
+        os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else said
+        for cause in _causes(error)
+        if isinstance(cause, OSError) and (said := cause.strerror)
+    ]
+    return told[-1] if told else str(error) or "it hung up"
 
 
 def _transport(

@@ -50,6 +50,9 @@ def _write_tool(definition: ToolDefinition, adapted: Adapted) -> dict[str, Any]:
     tool: dict[str, Any] = {"type": "function", "name": definition.name}
     if definition.description:
         tool["description"] = definition.description
+    if definition.grammar is not None:
+        form = {"type": "grammar", "syntax": "lark", "definition": definition.grammar}
+        return {**tool, "type": "custom", "format": form}
     # Without a word about it this API would hold the model to a schema that is not made for it.
     strict = bool(strictness(definition, adapted))
     return {**tool, "parameters": adapted.schema, "strict": strict}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -12,8 +11,7 @@ from whence.errors import WhenceError
 from whence.shapes.json import JSONObject, JSONValue
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(msgspec.Struct, frozen=True, gc=False):
     """A remark above one key of a call or an event: data, as the protocol has it."""
 
     at: tuple[str, ...]
@@ -21,8 +19,7 @@ class Comment:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, gc=False):
     """What a model, a person or a program asks for."""
 
     tool: str
@@ -40,15 +37,14 @@ class Call:
     """Why it could not be parsed, with its position."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(msgspec.Struct, frozen=True, gc=False):
     """An outcome that is not a result. It goes back to the caller and never ends a run."""
 
     code: str
     message: str
     suggestion: str
     recoverable: bool = True
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = {}
 
     @classmethod
     def of(cls, error: WhenceError) -> Fault:
@@ -68,8 +64,7 @@ class Fault:
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True, gc=False):
     """What a handler returns when a bare value cannot say it all."""
 
     value: object

@@ -166,7 +166,20 @@ class ToolCall:
                 unparsed=self.text,
                 parse_problem=self.problem,
             )
-        return Call(self.name, self.arguments, id=self.id or None, parent=parent)
+        arguments = free_arguments(self.text) if self.custom else self.arguments
+        return Call(self.name, arguments, id=self.id or None, parent=parent)
+
+
+WHY_LINE = "*** Why: "
+"""How plain text gives its reason: in its first line."""
+
+
+def free_arguments(text: str) -> dict[str, JSONValue]:
+    """The arguments of a call with plain text, its reason apart."""
+    first, _, rest = text.partition("\n")
+    if not first.startswith(WHY_LINE):
+        return {"input": text}
+    return {"why": first.removeprefix(WHY_LINE).strip(), "input": rest}
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,8 @@ class Resources:
     file_bytes: int = 1_000_000_000
     processes: int = 256
     descriptors: int = 1024
+    disk_bytes: int = 10_000_000_000
+    """How much less free the disk below a writable directory may become meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,8 @@ class Finished:
     timed_out: bool = False
     dropped: int = 0
     """Bytes of output that were not kept."""
+    exceeded: str = ""
+    """The limit at which it was ended, besides its time: `disk`."""
     refused: tuple[str, ...] = ()
     """Hosts with their ports that it asked the proxy for in vain."""
 

@@ -62,6 +62,19 @@ Touches: TypeAlias = Callable[[JSONObject], Iterable[tuple[Effect, str]]]
 """The paths that checked arguments name, and what happens there. Never raises; pure."""
 
 
+@dataclass(frozen=True, slots=True)
+class Freeform:
+    """That a tool can be called with plain text instead of JSON, where a provider has such calls.
+
+    The text becomes the argument `input`.
+    """
+
+    grammar: Callable[[], str]
+    """What the text must look like, in Lark's notation; made when it is needed."""
+    asked: bool = False
+    """Whether the declaration asks for it."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
     """One tool, whatever its source."""
@@ -85,6 +98,8 @@ class Tool:
     """Older names of arguments, which are taken and not shown."""
     touches: Touches | None = None
     """Finds the paths that stand inside other arguments, as in the text of a patch."""
+    freeform: Freeform | None = None
+    """None: it takes JSON only."""
     source: str = "python"
     """builtin, shell, agent, mcp or python."""
     notes: str = ""

@@ -86,6 +86,8 @@ def _networks(host: str) -> tuple[str, ...]:
     except ValueError:
         return ()
     return (f"{address}/{address.max_prefixlen}",)
+
+
 FETCH_LIMITS = FetchLimits()
 """The limits where nobody set any."""
 

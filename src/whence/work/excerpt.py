@@ -58,7 +58,8 @@ async def read_excerpt(
     """
     with open_file(files, path) as file:
         lines = Lines(file)
-        _refuse_binary(lines.read(0, _HEAD), path)
+        # A hole reads as NULs; a text may have one, as long as it is not what is shown.
+        _refuse_binary(lines.read(0, _HEAD).rstrip(b"\0"), path)
         huge = lines.size > WHOLE_CAP
         if huge and count and offset > lines.size:
             return _last(lines, path, count, lines.known_total, cap)

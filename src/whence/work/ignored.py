@@ -7,6 +7,7 @@ where it leads. One that cannot be read stops the call: what it would cover is n
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, replace
 
@@ -14,10 +15,12 @@ from whence.errors import NotFound, PermissionDenied
 from whence.execute.ports import Files, Kind, Ports
 from whence.shapes.json import JSONObject
 from whence.shapes.tool import Tool
-from whence.work.lexical.globs import Rules, parse_rule
+from whence.work.lexical.globs import Rules
 
 NAME = ".rooignore"
 _LARGEST = 1 << 20
+_PLAIN = re.compile(r"[\w./*-][\w./* -]*")
+"""A pattern that every engine reads in the same way and that takes nothing back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +103,5 @@ def _names(files: Files, path: str) -> set[str]:
 
 
 def _patterns(lines: Iterable[str]) -> tuple[str, ...]:
-    patterns = []
-    for line in lines:
-        try:
-            rule = parse_rule(line)
-        except ValueError:
-            continue
-        if rule is not None and rule.negated:
-            return ()
-        if rule is not None:
-            patterns.append(line.strip())
-    return tuple(patterns)
+    stated = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return tuple(stated) if all(map(_PLAIN.fullmatch, stated)) else ()

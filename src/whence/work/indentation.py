@@ -11,7 +11,13 @@ from itertools import pairwise
 _TAB = 4
 _UNIT = 4
 _LONGEST_HEADER = 100
-_COMMENT = re.compile(r"\s*(?:#(?!\[)|//|/\*|\*|--|;|%|<!--|'''|\"\"\")")
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<!--|'''|\"\"\")")
+_ABOVE = re.compile(rf"{_COMMENT.pattern}|\s*@")
+"""What belongs to the line below it: comments, attributes and decorators."""
+_GOES_ON = re.compile(
+    r"\s*(?:[)}\]]|</|(?:else|elif|elsif|except|catch|finally|rescue|ensure|end|fi|done|esac)\b)"
+)
+"""A line that ends a block, or continues it, where it began."""
 _IMPORT = re.compile(
     r"(?:import|from|use|using|package|extern crate|@import)\b[\s\"'({*]"
     r"|(?:const|let|var)\b.*\brequire\s*\(|export\b.*\bfrom\b|['\"]use strict['\"]"
@@ -59,23 +65,26 @@ def header_end(lines: Sequence[str]) -> int:
             brackets += sum(map(line.count, "({")) - sum(map(line.count, ")}"))
         elif stripped and not _COMMENT.match(line):
             break
-        end = at + 1 if stripped else end
+        elif at != end or not stripped:  # only the first comments; others belong to what is below
+            continue
+        end = at + 1
     return end
 
 
 def _block(lines: Sequence[str], wanted: Around, most: int) -> tuple[int, int]:
     """Grows from the anchor by one line up and one line down, until both sides have ended."""
     depths = _depths(lines)
-    floor = max(depths[wanted.anchor] - wanted.levels * _unit(lines), 0) if wanted.levels else 0
+    own = depths[wanted.anchor]
+    floor = max(own - wanted.levels * _unit(lines), 0) if wanted.levels else 0
+    edges = _Edges(floor, wanted, is_opened=own == floor)
     start, end = wanted.anchor, wanted.anchor + 1
-    up, down = _Edge(floor, wanted), _Edge(floor, wanted)
-    growing = True
-    while growing and end - start < most:
-        growing = False
-        if start > 0 and up.takes(depths[start - 1], lines[start - 1], upwards=True):
-            start, growing = start - 1, True
-        if end < len(lines) and end - start < most and down.takes(depths[end], lines[end]):
-            end, growing = end + 1, True
+    growing_up = growing_down = True
+    while (growing_up or growing_down) and end - start < most:
+        growing_up = growing_up and start > 0 and edges.above(depths[start - 1], lines[start - 1])
+        start -= growing_up
+        room = growing_down and end < len(lines) and end - start < most
+        growing_down = room and edges.below(depths[end], lines[end])
+        end += growing_down
     while end - start > 1 and not lines[start].strip():
         start += 1
     while end - start > 1 and not lines[end - 1].strip():
@@ -83,23 +92,28 @@ def _block(lines: Sequence[str], wanted: Around, most: int) -> tuple[int, int]:
     return start, end
 
 
-class _Edge:
-    """One side of a growing block."""
+class _Edges:
+    """Where a growing block ends."""
 
-    def __init__(self, floor: int, wanted: Around) -> None:
+    def __init__(self, floor: int, wanted: Around, *, is_opened: bool) -> None:
         self._floor, self._wanted = floor, wanted
-        self._closed = self._ended = False
+        self._is_opened = is_opened
+        """Whether the line that begins the outermost block is in."""
 
-    def takes(self, depth: int, line: str, *, upwards: bool = False) -> bool:
-        """Whether the next line belongs to the block."""
-        if self._ended or depth < self._floor:
-            self._ended = True
-        elif depth == self._floor and not self._wanted.siblings:
-            # One line of the outermost level opens or closes the block; comments may stand above.
-            comment = upwards and self._wanted.header and _COMMENT.match(line) is not None
-            self._ended = self._closed and not comment
-            self._closed = True
-        return not self._ended
+    def above(self, depth: int, line: str) -> bool:
+        """Whether the next line up belongs to the block."""
+        if depth != self._floor or self._wanted.siblings:
+            return depth >= self._floor
+        if self._is_opened:
+            return self._wanted.header and _ABOVE.match(line) is not None
+        self._is_opened = bool(line.strip())
+        return True
+
+    def below(self, depth: int, line: str) -> bool:
+        """Whether the next line down belongs to the block."""
+        if depth != self._floor or self._wanted.siblings:
+            return depth >= self._floor
+        return not line.strip() or _GOES_ON.match(line) is not None
 
 
 def _depths(lines: Sequence[str]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from whence.errors import InvalidArgs
@@ -43,6 +43,34 @@ class Slice:
     def next_line(self) -> int | None:
         """Where to go on; None at the end of the file."""
         return self.last + 1 if self.last < self.total or not self.counted else None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is wanted of a file: a block, ranges, lines from one on, or else all of it."""
+
+    path: str
+    first: int | None = None
+    """Counted from 1."""
+    limit: int | None = None
+    """How many lines at most."""
+    ranges: tuple[tuple[int, int], ...] = ()
+    """First and last lines, counted from 1."""
+    around: Around | None = None
+
+
+async def read_part(files: Files, part: Part, most_chars: int = MOST_CHARS) -> list[Slice]:
+    """The lines that are wanted, as far as they fit; never none."""
+    if part.around is not None:
+        most = part.limit or LINES
+        return await read_around(files, part.path, part.around, most=most, most_chars=most_chars)
+    if not part.ranges:
+        first, limit = part.first or 1, part.limit or LINES
+        found = await read_slice(files, part.path, first, first + limit - 1, most_chars=most_chars)
+        cut = found.cut or (part.limit is None and found.next_line is not None)
+        return [replace(found, cut=cut)]
+    room = most_chars // len(part.ranges)
+    return [await read_slice(files, part.path, *each, most_chars=room) for each in part.ranges]
 
 
 async def read_slice(

@@ -106,16 +106,11 @@ async def apply_diff(
         "as they shall be, >>>>>>> REPLACE; a backslash before lines of the text that look so",
     ],
 ) -> Reply:
-    """Change parts of an existing file with SEARCH/REPLACE blocks: all of them, or none.
-
-    Put every change of a file into one call.
-    """
+    """Change parts of a file with SEARCH/REPLACE blocks, several in one call: all, or none."""
     from whence.work.editing import replace_blocks
 
     stored, placed = await replace_blocks(ports.files, path, diff)
-    reports = [
-        BlockReport(one.block.number, one.start + 1, one.end, one.note) for one in placed
-    ]
+    reports = [BlockReport(one.block.number, one.start + 1, one.end, one.note) for one in placed]
     written = DiffWritten(path, "modified", _NOTICE, reports)
     notes = tuple(f"block {one.block.number}: {one.note}" for one in placed if one.note)
     return Reply(written, warnings=notes, bytes_written=stored.bytes_written)
@@ -147,9 +142,9 @@ async def apply_patch(
     ports: Ports,
     patch: Annotated[
         str,
-        "*** Begin Patch, then sections *** Add File:, *** Update File: (with *** Move to:) or *** "
-        "Delete File:, then *** End Patch. In an update, @@ may name a class or function above, and "
-        "each line begins with a space, - or +; give three lines of context",
+        "*** Begin Patch, then sections *** Add File:, *** Update File: (with *** Move to:) or "
+        "*** Delete File:, then *** End Patch. In an update, @@ may name a class or function above "
+        "and each line begins with a space, - or +; give three lines of context",
     ],
 ) -> Reply:
     """Add, change, move and delete files with one patch: all of it, or nothing."""

@@ -44,6 +44,7 @@ _SIGNALLED = frozenset(
 _FULL = Isolation(Level.ENFORCED, Level.ENFORCED, Level.ENFORCED)
 
 PROXY_PORT = 3128
+_TEMPORARY = "/tmp"  # noqa: S108 - one of its own
 _LISTEN = (
     "import _socket,os,struct,sys\n"
     "made=_socket.socket(2,1,0)\n"
@@ -70,7 +71,7 @@ class Bubblewrap:
     def start(self, program: Program, listening: int | None = None) -> Started:
         """Start a program in a new sandbox."""
         given = directories(program)
-        environment = {**BASE_ENVIRONMENT, "HOME": "/tmp", **program.env}  # noqa: S108 - private
+        environment = {**BASE_ENVIRONMENT, "HOME": _TEMPORARY, **program.env}
         path = find_program(program, environment["PATH"], (*system_trees(), *given))
         command = [*prlimit_argv(_tool("prlimit"), program.confinement.resources), path]
         command += program.argv[1:]
@@ -95,13 +96,18 @@ class Bubblewrap:
         """Bubblewrap itself tells a signal as a shell does."""
         return 128 - status if status in _SIGNALLED else status
 
+    def complaint(self, status: int, output: bytes) -> str:
+        """What bubblewrap itself said, which cannot be told from a program that says the same."""
+        failed = status == 1 and output.startswith(b"bwrap: ")
+        return output.decode(errors="replace").strip() if failed else ""
+
     def _options(
         self, program: Program, given: dict[str, bool], standing: Standing
     ) -> tuple[list[str], bool]:
         options = [*_NAMESPACES, *_system(), *_private(program.confinement)]
         if standing.is_root:
-            options += ["--ro-bind", "/proc/sys", "/proc/sys"]
-            options += ["--ro-bind", "/proc/sysrq-trigger", "/proc/sysrq-trigger"]
+            for path in ("/proc/sys", "/proc/sysrq-trigger"):
+                options += ["--ro-bind-try", path, path]
         for path, writable in given.items():
             options += ["--bind" if writable else "--ro-bind", standing.source(path), path]
         complete = True
@@ -142,10 +148,12 @@ def _system() -> tuple[str, ...]:
 def _private(confinement: Confinement) -> list[str]:
     """Devices, processes and temporary files of its own, all of them bounded."""
     room = str(confinement.resources.memory_bytes // 2)
+    bounded = ("--size", room, "--perms", "1777", "--tmpfs")
     return [
-        "--proc", "/proc", "--dev", "/dev", "--size", room, "--perms", "1777", "--tmpfs", "/dev/shm",
-        "--remount-ro", "/dev", "--size", room, "--perms", "1777", "--tmpfs", "/tmp",
-        "--dir", "/run", "--dir", "/var", "--symlink", "/tmp", "/var/tmp",
+        "--proc", "/proc",
+        "--dev", "/dev", *bounded, "/dev/shm", "--remount-ro", "/dev",  # noqa: S108
+        *bounded, _TEMPORARY, "--dir", "/run",
+        "--dir", "/var", "--symlink", _TEMPORARY, "/var/tmp",  # noqa: S108
     ]  # fmt: skip
 
 

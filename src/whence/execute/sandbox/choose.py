@@ -18,6 +18,7 @@ from whence.shapes.process import Confinement, Isolation, Program
 _PATIENCE_S = 20.0
 SANDBOXES: tuple[Callable[[], Sandbox], ...] = (Bubblewrap, Landlock, LimitsOnly)
 """The strongest first."""
+_NO_ISOLATION = Isolation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Trial:
     """What came of running a trifle in a sandbox."""
 
     sandbox: Sandbox
-    isolation: Isolation = Isolation()
+    isolation: Isolation = _NO_ISOLATION
     problem: str = ""
     """Why it cannot be used; empty if it can."""
 

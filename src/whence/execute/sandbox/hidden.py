@@ -50,9 +50,7 @@ class _Seen:
 class Veil:
     """Finds what is to be hidden below a directory; what did not change is not read again."""
 
-    def __init__(
-        self, root: str, hidden: Iterable[str] = (), shown: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, root: str, hidden: Iterable[str] = (), shown: Iterable[str] = ()) -> None:
         self._root = root
         self._hidden, self._shown = tuple(hidden), tuple(shown)
         self._seen: dict[str, _Seen] = {}
@@ -116,4 +114,3 @@ class Veil:
 def _is_socket(entry: os.DirEntry[str]) -> bool:
     """Whether somebody outside may be listening."""
     return stat.S_ISSOCK(entry.stat(follow_symlinks=False).st_mode)
-

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from functools import partial
+from functools import lru_cache, partial
+from inspect import getsource
 from typing import Any
 
 from whence.errors import Unavailable
@@ -18,7 +19,13 @@ from whence.execute.sandbox.hidden import Veil
 from whence.execute.sandbox.limits import limits_of, tasks_of_ours, within_ours
 from whence.execute.sandbox.seccomp import Sockets, assemble
 from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, in_memory
-from whence.execute.sandbox.view import directories, find_program, settings, system_trees
+from whence.execute.sandbox.view import (
+    directories,
+    find_program,
+    inner_python,
+    settings,
+    system_trees,
+)
 from whence.shapes.process import Isolation, Level, Program
 
 
@@ -56,6 +63,11 @@ class LimitsOnly:
     def exit_code(self, status: int) -> int:
         """The launcher ends as its program ended."""
         return status
+
+    def complaint(self, status: int, output: bytes) -> str:
+        """What the launcher said when it could not start the program."""
+        failed = status == launcher.FAILED and output.startswith(launcher.COMPLAINT.encode())
+        return output.decode(errors="replace").strip() if failed else ""
 
     def _find(self, program: Program, search: str, given: dict[str, bool]) -> str:
         return find_program(program, search, ("",))
@@ -112,7 +124,7 @@ def _spawn(orders: dict[str, Any], program: Program) -> subprocess.Popen[bytes]:
     stdin = in_memory(program.stdin) if program.stdin else subprocess.DEVNULL
     try:
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", launcher.__file__, str(given)],
+            [_python(), "-I", "-S", "-c", _script(), str(given)],
             cwd="/",
             env=dict(BASE_ENVIRONMENT),
             stdin=stdin,
@@ -126,6 +138,15 @@ def _spawn(orders: dict[str, Any], program: Program) -> subprocess.Popen[bytes]:
         os.close(given)
         if stdin != subprocess.DEVNULL:
             os.close(stdin)
+
+
+@lru_cache(maxsize=1)
+def _script() -> str:
+    return getsource(launcher)
+
+
+def _python() -> str:
+    return sys.executable if os.access(sys.executable, os.X_OK) else inner_python()[0]
 
 
 def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -1,7 +1,7 @@
 """Runs one program behind the walls that a process can build around itself, and sweeps up after it.
 
-A script of its own, started as `python -I -S launcher.py DESCRIPTOR` with its orders as JSON: what
-it does to itself between fork and exec must not happen in a process with threads.
+A script of its own, run by `python -c` with a descriptor for its argument, from which it reads its
+orders as JSON: what it does between fork and exec must not happen in a process with threads.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ from typing import Any, NoReturn
 _PDEATHSIG, _SUBREAPER, _NO_NEW_PRIVS, _CAPBSET_DROP, _SECCOMP = 1, 36, 38, 24, 22
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _CAPABILITIES_V3 = 0x20080522
+FAILED = 126
+COMPLAINT = "launcher: "
+"""How an error of ours begins."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -76,8 +79,8 @@ def _become(orders: dict[str, Any]) -> NoReturn:
             _filter_calls(bytes.fromhex(orders["seccomp"]))
         os.execve(orders["argv"][0], orders["argv"], orders["env"])  # noqa: S606 - no shell is wanted
     except OSError as error:
-        os.write(2, f"cannot start {orders['argv'][0]!r}: {error}\n".encode())
-    os._exit(126)
+        os.write(2, f"{COMPLAINT}{orders['argv'][0]}: {error}\n".encode())
+    os._exit(FAILED)
 
 
 def _descendants(pid: int) -> list[int]:

@@ -151,7 +151,7 @@ async def _received(channel: socket.socket) -> socket.socket:
     """The listening socket that the program's side hands out."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(channel, lambda: ready.done() or ready.set_result(None))
+    loop.add_reader(channel, ready.set_result, None)
     try:
         await ready
     finally:

@@ -8,9 +8,10 @@ import time
 from dataclasses import replace
 from functools import partial
 
-from whence.errors import InvalidArgs, NotFound, PermissionDenied
+from whence.errors import InvalidArgs, NotFound, PermissionDenied, Unavailable
 from whence.execute.capture import Capture
 from whence.execute.child import Child
+from whence.execute.sandbox.disk import DiskGuard
 from whence.execute.sandbox.spawner import started, submit
 from whence.execute.sandbox.start import Sandbox, Started
 from whence.shapes.process import Finished, Isolation, OnOutput, Program
@@ -42,10 +43,10 @@ async def _run(
     running = await started(start, undo=_abandon)
     capture = Capture(running.process, program.keep_bytes, on_output)
     child = Child(running.process, ask=running.ask, kill=running.kill, grace_s=grace_s)
-    timed_out = False
+    timed_out, guard = False, DiskGuard(program)
     try:
         async with asyncio.timeout(program.timeout_s):
-            await child.exited.wait()
+            await guard.until(child.exited)
     except TimeoutError:
         timed_out = True
     finally:
@@ -56,8 +57,14 @@ async def _run(
             capture.finish()
             submit(running.release)
     stdout, stderr = capture.of_stream(0), capture.of_stream(1)
+    status = child.returncode or 0
+    if problem := sandbox.complaint(status, stderr or stdout):
+        raise Unavailable(
+            f"{program.argv[0]!r} could not be run: {problem}",
+            "Check that the program and its directories can be used; `whence doctor` says more.",
+        )
     return Finished(
-        exit_code=sandbox.exit_code(child.returncode or 0),
+        exit_code=sandbox.exit_code(status),
         stdout=stdout,
         stderr=stderr,
         output=capture.both() if stdout and stderr else stdout or stderr,
@@ -65,6 +72,7 @@ async def _run(
         duration_s=time.perf_counter() - begun,
         timed_out=timed_out,
         dropped=capture.dropped,
+        exceeded="disk" if guard.exceeded else "",
     )
 
 
@@ -87,7 +95,7 @@ def _abandon(running: Started) -> None:
 
 
 def _check(program: Program) -> None:
-    if isinstance(program.argv, str) or not program.argv or not program.argv[0]:
+    if not program.argv or not program.argv[0]:
         raise InvalidArgs(
             f"not a command: {program.argv!r}", "Give the program and its arguments as a list."
         )

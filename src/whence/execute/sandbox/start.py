@@ -40,6 +40,10 @@ class Started:
 class Sandbox(Protocol):
     """One way to keep programs apart."""
 
+    def __hash__(self) -> int:
+        """It is tried out once."""
+        ...
+
     @property
     def name(self) -> str:
         """As a person knows it."""
@@ -64,6 +68,10 @@ class Sandbox(Protocol):
 
     def exit_code(self, status: int) -> int:
         """The program's own exit code; negative for a signal."""
+        ...
+
+    def complaint(self, status: int, output: bytes) -> str:
+        """Why the sandbox itself failed; empty if it is the program that ended so."""
         ...
 
 

@@ -237,9 +237,7 @@ class _Filler:
         return texts.index(said.removesuffix(end))
 
     async def _ask(self, slot: Slot, opening: str, grammar: str) -> str:
-        done = await self._networks.complete(
-            self._prompt(slot) + opening, grammar, _VALUE_TOKENS
-        )
+        done = await self._networks.complete(self._prompt(slot) + opening, grammar, _VALUE_TOKENS)
         self.read_tokens += done.read_tokens
         self.written_tokens += done.written_tokens
         return done.text

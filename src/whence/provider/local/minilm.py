@@ -107,7 +107,9 @@ def _gelu(values: Floats) -> Floats:
     """With the error function from Abramowitz and Stegun 7.1.26, which numpy has not."""
     size = np.abs(values) * np.float32(np.sqrt(0.5))
     t = 1 / (1 + np.float32(0.3275911) * size)
-    powers = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    powers = t * (
+        0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))
+    )
     error = np.sign(values) * (1 - powers * np.exp(-size * size))
     result: Floats = (values * (1 + error) * np.float32(0.5)).astype(np.float32)
     return result

@@ -54,7 +54,8 @@ _SHAPES = re.compile(
 )
 _QUOTES = ("double", "curly", "angled", "ticks", "single", "raised")
 _ADDRESS = re.compile(
-    r"\d{1,3}(?:\.\d{1,3}){3}|[\w.-]+\.(?:local|lan|internal|com|org|net|io|dev|edu|gov)", re.IGNORECASE
+    r"\d{1,3}(?:\.\d{1,3}){3}|[\w.-]+\.(?:local|lan|internal|com|org|net|io|dev|edu|gov)",
+    re.IGNORECASE,
 )
 _DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _ENDINGS = ".,;:!?)…"

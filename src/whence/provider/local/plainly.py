@@ -21,10 +21,11 @@ SHAPES: dict[Want, tuple[Kind, ...]] = {
 """Which pieces fit a place, where the shape tells."""
 
 _HERE = re.compile(
-    r"\b(?:here|(?:current|this|working) (?:directory|folder|dir)|workspace|this project)\b", re.I
+    r"\b(?:here|(?:current|this|working) (?:directory|folder|dir)|workspace|this project)\b",
+    re.IGNORECASE,
 )
-_FOLDER = re.compile(r"\b(?:folders?|director(?:y|ies)|dirs?)\b", re.I)
-_FILE = re.compile(r"\bfile\b", re.I)
+_FOLDER = re.compile(r"\b(?:folders?|director(?:y|ies)|dirs?)\b", re.IGNORECASE)
+_FILE = re.compile(r"\bfile\b", re.IGNORECASE)
 _BEFORE = frozenset("in inside under within folder directory dir".split())
 _BEFORE_REQUIRED = _BEFORE | frozenset("file into called named of from list read open".split())
 _AFTER = frozenset("folder directory dir file".split())
@@ -36,7 +37,9 @@ _POLITE = re.compile(
     [\s,]+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NEGATIVE = re.compile(r"\b(?:off|not|no|never|without|disable|disabled|false|don't|stop)\b", re.I)
+_NEGATIVE = re.compile(
+    r"\b(?:off|not|no|never|without|disable|disabled|false|don't|stop)\b", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -107,8 +110,10 @@ def said_choices(slot: Slot, known: Known) -> list[tuple[Any, list[int]]]:
 
 def _bare(indices: list[int], known: Known) -> bool:
     """Words inside quotes are somebody's text, and choose nothing."""
-    return all(known.pieces[index].kind is not Kind.QUOTED or len(indices) == 1 and
-        known.pieces[index].text.count(" ") == 0 for index in indices)
+    return not any(
+        known.pieces[index].kind is Kind.QUOTED and " " in known.pieces[index].text
+        for index in indices
+    )
 
 
 def said_numbers(slot: Slot, known: Known) -> list[tuple[int | float, int]]:
@@ -124,7 +129,7 @@ def said_numbers(slot: Slot, known: Known) -> list[tuple[int | float, int]]:
     return found
 
 
-def fits_number(slot: Slot, number: int | float) -> bool:
+def fits_number(slot: Slot, number: float) -> bool:
     """Whether type and bounds let the number in."""
     low, high = slot.schema.get("minimum"), slot.schema.get("maximum")
     if slot.schema.get("type") == "integer" and not isinstance(number, int):

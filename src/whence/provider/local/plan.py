@@ -15,7 +15,9 @@ _BREAK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _JOINT = re.compile(r"(?:,\s*and|\s+and|,|&)\s+", re.IGNORECASE)
-_LEAD = re.compile(r"(?:(?:and|then|first|next|finally|after that|please)\b[,:]?\s+)+", re.IGNORECASE)
+_LEAD = re.compile(
+    r"(?:(?:and|then|first|next|finally|after that|please)\b[,:]?\s+)+", re.IGNORECASE
+)
 _VERBS = frozenset(
     """add append ask calculate change check close commit compute convert copy count create delete
     define display download execute fetch find get give grep list look make move open ping play

@@ -140,14 +140,12 @@ def _want(
             return Want.OTHER, ()
 
 
-def _want_of_string(
-    at: tuple[str, ...], schema: Mapping[str, Any], paths: frozenset[str]
-) -> Want:
+def _want_of_string(at: tuple[str, ...], schema: Mapping[str, Any], paths: frozenset[str]) -> Want:
     if len(at) == 1 and at[0] in paths:
         return Want.PATH
-    format = schema.get("format")
-    if isinstance(format, str) and format in _FORMATS:
-        return _FORMATS[format]
+    form = schema.get("format")
+    if isinstance(form, str) and form in _FORMATS:
+        return _FORMATS[form]
     words = name_words(at[-1])
     for known, want in (
         (_URLS, Want.URL), (_GLOBS, Want.GLOB), (_PATHS, Want.PATH), (_TIMES, Want.TIME),

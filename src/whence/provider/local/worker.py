@@ -16,6 +16,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,43 +30,46 @@ class Chat:
     """SmolLM2; it is loaded while other work is done, and waited for when it is needed."""
 
     def __init__(self, weights: Path, first: str) -> None:
+        self.stopped: set[int] = set()
         self._server: Any = None
-        self._problem: str | None = None
+        self._problem = ""
         self._loading = threading.Thread(target=self._load, args=(weights, first), daemon=True)
         self._loading.start()
-        self.stopped: set[int] = set()
 
     def complete(self, number: int, prompt: str, grammar: str, limit: int) -> tuple[str, int, int]:
         """The most likely words that the grammar allows, and the tokens read and written."""
         self._loading.join()
-        if self._problem:
+        if self._server is None:
             raise RuntimeError(self._problem)
-        pieces: list[str] = []
-        usage: list[dict[str, int]] = []
+        chunks: list[dict[str, Any]] = []
 
         def take(chunk: dict[str, Any]) -> bool:
-            if "error" in chunk:
-                self._problem = str(chunk["error"].get("message"))
-                return True
-            pieces.extend(choice["text"] for choice in chunk["choices"])
-            if chunk.get("usage"):
-                usage.append(chunk["usage"])
+            """Whether to end here."""
+            chunks.append(chunk)
             return number in self.stopped
 
         self._server.handle_completions(_asked(prompt, grammar, limit), take)
-        if self._problem:
-            problem, self._problem = self._problem, None
-            raise RuntimeError(problem)
-        used = usage[-1] if usage else {}
-        return "".join(pieces), used.get("prompt_tokens", 0), used.get("completion_tokens", 0)
+        return _joined(chunks)
 
     def _load(self, weights: Path, first: str) -> None:
         try:
-            self._server = _server(weights)
+            server = _server(weights)
             # What every prompt begins with is read now, while the tool is being chosen.
-            self._server.handle_completions({**_asked(first, "", 1), "stream": False})
+            server.handle_completions(_asked(first, "", 1), lambda chunk: False)
+            self._server = server
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
             self._problem = f"{type(error).__name__}: {error}"
+
+
+def _joined(chunks: list[dict[str, Any]]) -> tuple[str, int, int]:
+    errors = [str(chunk["error"].get("message")) for chunk in chunks if "error" in chunk]
+    if errors:
+        raise RuntimeError(errors[0])
+    text = "".join(choice["text"] for chunk in chunks for choice in chunk["choices"])
+    used: dict[str, int] = next(
+        (chunk["usage"] for chunk in reversed(chunks) if chunk.get("usage")), {}
+    )
+    return text, used.get("prompt_tokens", 0), used.get("completion_tokens", 0)
 
 
 def _asked(prompt: str, grammar: str, limit: int) -> dict[str, Any]:
@@ -81,8 +85,7 @@ def _asked(prompt: str, grammar: str, limit: int) -> dict[str, Any]:
 
 
 def _server(weights: Path) -> Any:
-    import xllamacpp
-
+    xllamacpp = import_module("xllamacpp")
     cores = len(os.sched_getaffinity(0))
     params = xllamacpp.CommonParams()
     params.model.path = os.fspath(weights)

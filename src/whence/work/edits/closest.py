@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,9 +15,12 @@ _SHOWN_CHARS = 300
 
 
 def compare(
-    lines: Sequence[str], wanted: Sequence[str], expected: int = 0
+    lines: Sequence[str], wanted: Sequence[str], expected: int = 0, *, skipped: int = 0
 ) -> tuple[str, dict[str, object]]:
-    """How the closest region differs from the lines that were wanted, in words and as details."""
+    """How the closest region differs from the lines that were wanted, in words and as details.
+
+    `skipped` says how many lines of the file come before those that are given.
+    """
     from whence.work.edits.nearest import nearest  # rapidfuzz, which only failures need
 
     region = nearest(lines, wanted, expected, _occurrences(lines, wanted))
@@ -25,13 +29,14 @@ def compare(
     at = _first_difference(lines, wanted, region.start)
     asked = wanted[at - region.start] if at - region.start < len(wanted) else None
     found = lines[at] if at < len(lines) else None
+    number = skipped + at + 1
     details: dict[str, object] = {
         "reason": "missing",
-        "closest": _shown(lines, region),
-        "first_difference": {"line": at + 1, "expected": _cut(asked), "found": _cut(found)},
+        "closest": _shown(lines, region, skipped),
+        "first_difference": {"line": number, "expected": _cut(asked), "found": _cut(found)},
     }
-    where = f"lines {region.start + 1}-{region.end} are closest"
-    return f"{where}: {_words(at, asked, found)}", details
+    where = f"lines {skipped + region.start + 1}-{skipped + region.end} are closest"
+    return f"{where}: {_words(number - 1, asked, found)}", details
 
 
 def listed(numbers: Sequence[int], most: int = 8) -> str:
@@ -45,9 +50,8 @@ def listed(numbers: Sequence[int], most: int = 8) -> str:
 
 def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Around:
     places: dict[str, list[int]] = {line: [] for line in wanted}
-    for at, line in enumerate(lines):
-        if line in places:
-            places[line].append(at)
+    for at in compress(range(len(lines)), map(places.__contains__, lines)):
+        places[lines[at]].append(at)
 
     def around(line: str, place: int, limit: int) -> list[int]:
         middle = bisect_left(places[line], place)
@@ -72,11 +76,11 @@ def _words(at: int, asked: str | None, found: str | None) -> str:
     return f"{text} (they differ only in white space)" if only_space else text
 
 
-def _shown(lines: Sequence[str], region: Region) -> dict[str, object]:
+def _shown(lines: Sequence[str], region: Region, skipped: int) -> dict[str, object]:
     text = [_cut(line) or "" for line in lines[region.start : region.end][:_SHOWN_LINES]]
     return {
-        "start": region.start + 1,
-        "end": region.end,
+        "start": skipped + region.start + 1,
+        "end": skipped + region.end,
         "text": "\n".join(text),
         "similarity": region.score,
     }

@@ -10,12 +10,14 @@ from itertools import chain, repeat
 class Coded:
     """Lines to be searched for runs of those lines that are wanted."""
 
-    __slots__ = ("_codes", "_text", "lines")
+    __slots__ = ("_are_shared", "_codes", "_text", "lines")
 
     def __init__(self, lines: Sequence[str], wanted: Iterable[str]) -> None:
         self.lines = lines
         characters = map(chr, chain(range(1, sys.maxunicode), repeat(sys.maxunicode)))
         self._codes = codes = dict(zip(dict.fromkeys(wanted), characters, strict=False))
+        self._are_shared = len(codes) >= sys.maxunicode
+        """Once more distinct lines are wanted than there are characters."""
         self._text = "".join(map(codes.get, lines, repeat("\0")))
 
     def find(self, run: Sequence[str], start: int, last: int) -> int:
@@ -23,8 +25,7 @@ class Coded:
         needle = "".join([self._codes[line] for line in run])
         end = last + len(run)
         at = self._text.find(needle, start, end)
-        # Codes are shared once more distinct lines are wanted than there are characters.
-        while at >= 0 and any(map(str.__ne__, self.lines[at : at + len(run)], run)):
+        while self._are_shared and at >= 0 and list(self.lines[at : at + len(run)]) != list(run):
             at = self._text.find(needle, at + 1, end)
         return at
 

@@ -36,7 +36,7 @@ _LIKE_NUMBER = re.compile(r":(?:start|end)_line\b.*", re.DOTALL)
 _DASHES = re.compile(r"-------\s*")
 _LIKE_DASHES = re.compile(r"-------[^-].*", re.DOTALL)
 _ESCAPED = re.compile(
-    r"(\s*)\\(\\*:(?:start|end)_line:.*)|()\\(\\*(?:<{7}|={7}|>{7}|-{7}).*)", re.DOTALL
+    r"(\s*)\\(\\*:(?:start|end)_line\b.*)|()\\(\\*(?:<{7}|={7}|>{7}|-{7}).*)", re.DOTALL
 )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from whence.work.edits.v4a import whole
 from whence.work.edits.v4a.indent import Reindent
@@ -19,14 +19,20 @@ _OVERLOOKED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class Edited:
     """A text after an `Update`."""
 
-    text: str
-    spots: tuple[Spot, ...]
-    """Where each hunk was found in the old text."""
-    warnings: tuple[str, ...]
+    def __init__(
+        self, text: str, spots: Callable[[], Sequence[Spot]], warnings: tuple[str, ...] = ()
+    ) -> None:
+        self.text = text
+        self.warnings = warnings
+        self._find_spots = spots
+
+    @cached_property
+    def spots(self) -> Sequence[Spot]:
+        """Where each hunk was found in the old text."""
+        return self._find_spots()
 
 
 def apply(update: Update, text: str) -> Edited:
@@ -40,10 +46,11 @@ def apply(update: Update, text: str) -> Edited:
         Conflict: A hunk has no place in the text, or more than one.
     """
     found = whole.placed(text, update.hunks)
-    if found is not None:
-        return Edited(found.text, tuple([Spot(start, 0) for start in found.starts]), ())
+    if found.text is not None:
+        return Edited(found.text, lambda: _exact_spots(text, found.places))
     file = FileLines(text)
-    spots = Seeker(update.path, text, file.keys, update.hunks).spots()
+    seeker = Seeker(update, text, file.keys, hint=max(found.places, default=0))
+    spots = seeker.spots(_exact_spots(text, found.places))
     warnings: list[str] = []
     pieces: list[str] = []
     done = 0
@@ -52,7 +59,11 @@ def apply(update: Update, text: str) -> Edited:
         pieces += _changed(file, hunk, spot, warnings)
         done = spot.start + len(hunk.old) - hunk.tail
     pieces += file.pieces[done:]
-    return Edited(file.joined(pieces), tuple(spots), tuple(warnings))
+    return Edited(file.joined(pieces), lambda: spots, tuple(warnings))
+
+
+def _exact_spots(text: str, places: Sequence[int]) -> list[Spot]:
+    return [Spot(line, 0) for line in whole.line_numbers(text, places)]
 
 
 def _changed(file: FileLines, hunk: Hunk, spot: Spot, warnings: list[str]) -> list[str]:

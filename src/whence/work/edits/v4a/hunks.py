@@ -21,11 +21,14 @@ class HunkReader:
     """Reads hunks up to the next file header, or the end."""
 
     def __init__(
-        self, lines: Sequence[str], signs: str, at: int, end: int, warnings: list[str]
+        self, lines: Sequence[str], signs: str, span: range, warnings: list[str], *, returns: bool
     ) -> None:
+        at = span.start
         self.at = at
         """The line that is read next, counted from 0."""
-        self._lines, self._all_signs, self._end = lines, signs, end
+        self._lines, self._all_signs, self._end = lines, signs, span.stop
+        self._has_returns = returns
+        """Whether there may be a CR inside a line."""
         self._warnings = warnings
         self._hunks: list[Hunk] = []
         self._anchors: list[str] = []
@@ -118,7 +121,7 @@ class HunkReader:
 
     def _hunk(self, signs: str, lines: list[str], *, ends_file: bool) -> Hunk:
         signs = signs.replace(EMPTY, " ")
-        if any("\r" in line for line in lines):
+        if self._has_returns:
             signs, lines = _without_returns(signs, lines)
         number, first = len(self._hunks) + 1, self._first + 1
         changes = signs.rstrip(" ")

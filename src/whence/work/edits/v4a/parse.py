@@ -28,7 +28,8 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         lines = text.removeprefix("\ufeff").split("\n")
-        if "\r" in text:
+        self.returns = "\r" in text
+        if self.returns:
             lines = [line.removesuffix("\r") for line in lines]
         self.lines = lines
         self.signs = "".join([line[:1] or EMPTY for line in lines])
@@ -121,7 +122,9 @@ class _Parser:
 
     def _is_at_header(self) -> bool:
         """Whether only empty lines come before the next header or the end."""
-        at, _ = self._trimmed(self.at, self.end)
+        at = self.at
+        while at < self.end and not self.lines[at].strip():
+            at += 1
         return at >= self.end or self.lines[at].lstrip().startswith(grammar.BREAK)
 
     def _update(self, path: str) -> Update:
@@ -129,7 +132,9 @@ class _Parser:
         if self.at < self.end and self.lines[self.at].startswith(grammar.MOVE):
             self.at += 1
             target = self._path(self.lines[self.at - 1].strip(), grammar.MOVE)
-        reader = HunkReader(self.lines, self.signs, self.at, self.end, self.warnings)
+        reader = HunkReader(
+            self.lines, self.signs, range(self.at, self.end), self.warnings, returns=self.returns
+        )
         hunks = reader.read()
         self.at = reader.at
         if not hunks and target is None:

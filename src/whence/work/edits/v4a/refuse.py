@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from whence.errors import Conflict
+from whence.work.edits.closest import compare
 from whence.work.edits.v4a.grammar import END_OF_FILE, shown
 from whence.work.edits.v4a.shapes import Hunk
 
@@ -13,14 +14,16 @@ MANY = 20
 _AROUND = 3
 """How many lines are shown above and below the closest region."""
 _SHOWN_LINES = 40
+_REACH = 1000
+"""How many lines on each side of the expected place are looked at first."""
+_ALIKE = 75
+"""From so many of 100 points on, what is close by is not compared with the rest of the file."""
 _SHOWN_CHARS = 300
 
 
 def stale(path: str, lines: Sequence[str], hunk: Hunk, expected: int) -> Conflict:
     """The error for a hunk whose lines are nowhere in the file."""
-    from whence.work.edits.closest import compare  # rapidfuzz, which only failures need
-
-    words, details = compare(lines, hunk.old, expected)
+    words, details = _compared(lines, hunk.old, expected)
     closest = details.get("closest")
     start, end = expected, expected + len(hunk.old)
     if isinstance(closest, dict):
@@ -34,6 +37,19 @@ def stale(path: str, lines: Sequence[str], hunk: Hunk, expected: int) -> Conflic
         "white space included.",
         details={**_details(path, hunk, "stale"), **_without_reason(details)},
     )
+
+
+def _compared(
+    lines: Sequence[str], wanted: Sequence[str], expected: int
+) -> tuple[str, dict[str, object]]:
+    """What resembles the wanted lines most: something close by if it is alike enough."""
+    skipped = max(expected - _REACH, 0)
+    nearby = lines[skipped : expected + _REACH]
+    words, details = compare(nearby, wanted, expected - skipped, skipped=skipped)
+    closest = details.get("closest")
+    if len(nearby) == len(lines) or (isinstance(closest, dict) and closest["similarity"] > _ALIKE):
+        return words, details
+    return compare(lines, wanted, expected)
 
 
 def already_applied(path: str, hunk: Hunk, place: int) -> Conflict:

@@ -17,7 +17,7 @@ from whence.work.edits.coded import Coded
 from whence.work.edits.fold import fold
 from whence.work.edits.v4a import refuse
 from whence.work.edits.v4a.anchors import Anchors, first_reach
-from whence.work.edits.v4a.shapes import Hunk
+from whence.work.edits.v4a.shapes import Hunk, Update
 
 LEVELS: tuple[Callable[[str], str], ...] = (str, str.rstrip, str.strip, fold)
 """What is compared: lines as they are, without white space at their end, without any around them,
@@ -49,21 +49,24 @@ class Sought:
 class Seeker:
     """Looks for the hunks of one section in the lines of a file."""
 
-    def __init__(self, path: str, text: str, lines: Sequence[str], hunks: Sequence[Hunk]) -> None:
-        self.path, self.lines = path, lines
+    def __init__(self, update: Update, text: str, lines: Sequence[str], hint: int = 0) -> None:
+        self.path, self.lines = update.path, lines
         self._text = text
-        self._sought = [Sought(hunk) for hunk in hunks]
+        self._hint = hint
+        """A place in the text that the first odd hunk is probably close to."""
+        self._sought = [Sought(hunk) for hunk in update.hunks]
         self._coded: list[Coded | None] = [None] * len(LEVELS)
+        self._looks_first = True
 
-    def spots(self) -> list[Spot]:
-        """The place of each hunk.
+    def spots(self, settled: Sequence[Spot] = ()) -> list[Spot]:
+        """The place of each hunk, where those of the first ones are known.
 
         Raises:
             Conflict: A hunk has no place, or could have another one.
         """
-        spots: list[Spot] = []
-        below = 0
-        for sought in self._sought:
+        spots = list(settled)
+        below = spots[-1].start + self._sought[len(spots) - 1].changes_to if spots else 0
+        for sought in self._sought[len(spots) :]:
             spot = self._highest(sought, below)
             if spots:
                 self._require_only(spots, spot.start + sought.lead)
@@ -80,7 +83,7 @@ class Seeker:
             at = self._first(sought, level, start, len(self.lines))
             if at >= 0:
                 return Spot(at, level)
-            earlier = self._all(sought, level, 0, start - 1)
+            earlier = self._all(sought, level, 0, start - 1) if start else []
             if earlier:
                 raise refuse.out_of_order(self.path, sought.hunk, earlier)
         raise self._misfit(sought, below)
@@ -94,17 +97,26 @@ class Seeker:
             raise refuse.ambiguous(self.path, sought.hunk, places)
 
     def _levels(self, sought: Sought) -> Iterator[int]:
-        """The levels at which the hunk can be found at all; the last ones cost the most."""
-        yield 0
-        if sought.old and self._may_be_alike(sought):
+        """The levels at which the hunk can be found at all.
+
+        Most patches fail with their first odd hunk, so that one is looked for in the plain text
+        before all lines are made comparable.
+        """
+        looks, self._looks_first = self._looks_first and "\r" not in self._text, False
+        if looks and not self._may_be_alike(sought):
+            return
+        if not looks or "\n".join(sought.old) in self._text:
+            yield 0
+        if sought.old:
             yield from range(1, len(LEVELS))
 
     def _may_be_alike(self, sought: Sought) -> bool:
         """Whether the longest word of each line is somewhere in the file."""
-        if not self._text.isascii():
-            return True
+        text, hint = self._text, self._hint
         longest = (max(fold(line).split(), key=len, default="") for line in sought.old)
-        return all(word in self._text for word in longest)
+        return not text.isascii() or all(
+            text.find(word, hint) >= 0 or word in text for word in longest
+        )
 
     def _first(self, sought: Sought, level: int, start: int, last: int) -> int:
         """The first place from `start` to `last`; -1: there is none."""
@@ -114,6 +126,8 @@ class Seeker:
         coded = self._at(level)
         if sought.hunk.ends_file:
             start = max(start, len(self.lines) - len(run))
+        if not sought.hunk.anchors:
+            return coded.find(run, start, last)
         reaches = self._anchors.reaches(sought.hunk.anchors)
         for reach in reaches[first_reach(reaches, start) :]:
             low = max(start, reach.start - sought.lead)

@@ -9,48 +9,58 @@ from whence.work.edits.v4a.shapes import Hunk
 
 
 class Placed(NamedTuple):
-    """A text after its hunks, and how many lines of the old one come before each."""
+    """What came of the shortcut."""
 
-    text: str
-    starts: list[int]
+    text: str | None
+    """The text after all hunks; None: one of them must be looked at more closely."""
+    places: list[int]
+    """For each hunk that was found where its first character is. The last may fit again below."""
 
 
 class _Block(NamedTuple):
-    """A hunk as text. A place is the newline before its first line."""
+    """A hunk as text."""
 
     old: str
     lead: int
     changes_to: int
-    """How many characters come before the newline that ends its last change."""
+    """How many characters come before the end of its last change."""
     new: str
 
 
-def placed(text: str, hunks: Sequence[Hunk]) -> Placed | None:
-    """The text with every hunk at the only place that it can have; None: look more closely.
+def placed(text: str, hunks: Sequence[Hunk]) -> Placed:
+    """The text with every hunk at the only place that it can have, if that is plain to see.
 
     A shortcut that needs no lines of the file, and says nothing of what is wrong.
     """
+    places: list[int] = []
     if "\r" in text or not text.endswith("\n") or any(map(_needs_lines, hunks)):
-        return None
-    hay = "\n" + text
+        return Placed(None, places)
     parts: list[str] = []
-    starts: list[int] = []
-    done, line, counted = 1, 0, 1
+    done = 0
     before: tuple[_Block, int] | None = None
     for block in map(_block, hunks):
         below = before[1] + before[0].changes_to if before else 0
-        at = hay.find(block.old, max(below - block.lead, 0))
-        if at < 0 or (before and _fits_again(hay, *before, at + block.lead)):
-            return None
-        line += hay.count("\n", counted, at + 1)
-        starts.append(line)
-        counted = at + 1
-        parts += hay[done : at + 1 + block.lead], block.new
-        done = at + 1 + block.changes_to
+        at = _find(text, block.old, max(below - block.lead, 0), len(text))
+        if at < 0 or (before and _fits_again(text, *before, at + block.lead)):
+            return Placed(None, places)
+        places.append(at)
+        parts += text[done : at + block.lead], block.new
+        done = at + block.changes_to
         before = block, at
-    if before and _fits_again(hay, *before, len(hay) - 1):
-        return None
-    return Placed("".join([*parts, hay[done:]]), starts)
+    if before and _fits_again(text, *before, len(text)):
+        return Placed(None, places)
+    return Placed("".join([*parts, text[done:]]), places)
+
+
+def line_numbers(text: str, places: Sequence[int]) -> list[int]:
+    """How many lines come before each place; the places rise."""
+    numbers = []
+    line = counted = 0
+    for place in places:
+        line += text.count("\n", counted, place)
+        counted = place
+        numbers.append(line)
+    return numbers
 
 
 def _needs_lines(hunk: Hunk) -> bool:
@@ -63,7 +73,7 @@ def _block(hunk: Hunk) -> _Block:
     pairs = zip(hunk.signs[changed], hunk.lines[changed], strict=True)
     new = [line for sign, line in pairs if sign != "-"]
     return _Block(
-        "\n".join(["", *old, ""]),
+        "\n".join([*old, ""]),
         _length(old[:lead]),
         _length(old[: len(old) - tail]),
         "\n".join([*new, ""]) if new else "",
@@ -74,6 +84,14 @@ def _length(lines: Sequence[str]) -> int:
     return sum(map(len, lines)) + len(lines)
 
 
-def _fits_again(hay: str, block: _Block, at: int, limit: int) -> bool:
+def _fits_again(text: str, block: _Block, at: int, limit: int) -> bool:
     """Whether it could stand further down, with its last change above the limit."""
-    return hay.find(block.old, at + 1, limit - block.changes_to + len(block.old)) >= 0
+    return _find(text, block.old, at + 1, limit - block.changes_to + len(block.old)) >= 0
+
+
+def _find(text: str, lines: str, start: int, end: int) -> int:
+    """The first place, at the beginning of a line."""
+    at = text.find(lines, start, end)
+    while at > 0 and text[at - 1] != "\n":
+        at = text.find(lines, at + 1, end)
+    return at

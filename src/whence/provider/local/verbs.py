@@ -1,0 +1,49 @@
+"""What a request wants done, and what a tool does, as far as their verbs tell."""
+
+from __future__ import annotations
+
+import re
+
+from whence.provider.local.slots import name_words
+from whence.shapes.tool import Tool
+
+_GROUPS = {
+    "search": "search find look locate grep seek where contain contains mention mentions",
+    "read": "read show display print open view see cat say says tail contents",
+    "list": "list ls show display enumerate which dir",
+    "get": "get fetch download retrieve check lookup how what show",
+    "append": "append add put insert attach",
+    "write": "write save store overwrite put create note remember remind",
+    "create": "create make new open file add mkdir book schedule plan order",
+    "delete": "delete remove erase clear drop",
+    "copy": "copy duplicate clone back",
+    "move": "move rename",
+    "send": "send tell text message notify mail post write say",
+    "run": "run execute launch start begin do",
+    "stop": "stop kill end close terminate quit cancel",
+    "set": "set change adjust turn switch put make resize convert",
+    "translate": "translate say",
+    "add": "add sum plus calculate compute",
+    "define": "define mean means",
+    "play": "play hear listen",
+    "roll": "roll throw",
+    "commit": "commit save",
+    "patch": "patch edit fix correct",
+}
+_OF_WORD: dict[str, set[str]] = {}
+for _group, _listed in _GROUPS.items():
+    for _word in _listed.split():
+        _OF_WORD.setdefault(_word, set()).add(_group)
+_WORD = re.compile(r"[a-z]+")
+
+
+def wanted(opening: str) -> frozenset[str]:
+    """What the verb that a request opens with may mean; empty where it is not known."""
+    return frozenset(_OF_WORD.get(opening.lower(), ()))
+
+
+def done_by(tool: Tool) -> frozenset[str]:
+    """What the verbs in a tool's names and at the head of its description may mean."""
+    head = _WORD.findall(tool.description.lower())[:1]
+    named = [word for name in (tool.name, *tool.aliases) for word in name_words(name)]
+    return frozenset(group for word in (*named, *head) for group in _OF_WORD.get(word, ()))
