@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "call": "make one call through the gate; prints the outcome as JSON",
     "check": "every problem of agent files, with line and column",
+    "doctor": "what this machine enforces, found out by trying",
     "explain": "which checks a call would pass and which rule decides, without running it",
     "fmt": "lay agent files out, without touching their text",
     "log": "what happened and why: show, verify, why, stats, diff, undo",

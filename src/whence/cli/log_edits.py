@@ -37,8 +37,8 @@ def undo(options: argparse.Namespace, directory: str) -> int:
 
         print_outcome(outcome)
     elif outcome.fault is not None:
-        said = f"{outcome.fault.message}\n{outcome.fault.suggestion}"
-        print(f"whence log: {harmless(said)}", file=sys.stderr)
+        said = harmless(outcome.fault.message), harmless(outcome.fault.suggestion)
+        print("whence log: {}\n{}".format(*said), file=sys.stderr)
     else:
         _print_undone(outcome, options.call)
     return 0 if outcome.ok else 1

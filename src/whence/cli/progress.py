@@ -15,6 +15,7 @@ from whence.loop.news import (
     Finished,
     News,
     Notice,
+    Output,
     TextPiece,
     Thought,
     TurnEnded,
@@ -83,6 +84,13 @@ class Lines:
                 self._say(news.text)
             case TurnEnded(parent=None) if news.calls:
                 self._comment()
+            case Finished(parent=None):
+                self._finish(news.result.text)
+            case _:
+                self._tell(news)
+
+    def _tell(self, news: News) -> None:
+        match news:
             case CallStarted():
                 self._running[news.call_id] = news.why
                 self._show_status(f"{news.tool}: {news.why}")
@@ -94,10 +102,10 @@ class Lines:
                 self._line(news.text, news.parent)
             case Compacted():
                 self._line(f"summed up {news.items} items of the conversation", news.parent)
+            case Output() if news.text.strip():
+                self._show_status(news.text.strip().rpartition("\n")[2])
             case Thought(parent=None):
                 self._show_status("thinking")
-            case Finished(parent=None):
-                self._finish(news.result.text)
 
     def close(self) -> None:
         """Leave no half line behind."""

@@ -126,7 +126,7 @@ def _reaching(
 def _as_text(
     element: Element, found: list[tuple[str, Tool]], report: Report
 ) -> list[tuple[str, Tool]]:
-    """The tools, those that can be called with plain text asked to be, where the element says so."""
+    """The tools, those that take plain text asked for it, where the element says so."""
     if not element.flag("freeform"):
         return found
     if not any(tool.freeform for _, tool in found):

@@ -37,6 +37,8 @@ PLAIN_ARGUMENTS: JSONObject = {
 }
 """What a command takes that declares no parameters."""
 
+_GRACE_MS = 5_000
+"""What ending a program at its own time limit may take."""
 _OPERATORS = frozenset("| || & && ; < > >> 2> 2>&1 &>".split())
 
 
@@ -75,7 +77,12 @@ def _tool(element: Element, name: str, command: ShellCommand, does: frozenset[Ef
         handler=None,
         category="exec",
         effects=does,
-        sandbox=Sandbox(network=bool(command.hosts), timeout_ms=command.timeout_ms),
+        sandbox=Sandbox(
+            network=bool(command.hosts),
+            timeout_ms=command.timeout_ms + _GRACE_MS,
+            hosts=command.hosts,
+            output_chars=command.max_output,
+        ),
         source="shell",
     )
 

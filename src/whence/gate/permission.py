@@ -50,6 +50,9 @@ class Ruling:
 
 
 Touched = Sequence[tuple[Effect, Place]]
+SANDBOXED = frozenset({"builtin", "shell"})
+"""Sources whose programs run in the sandbox; a Python function runs in this very process."""
+_ISOLATED = Ruling(Verdict.ALLOW, "a declared tool may execute where the kernel keeps it apart")
 _HARMLESS = frozenset({Effect.READ, Effect.WRITE})
 _ALLOWED = Ruling(Verdict.ALLOW, "a declared tool may read and write inside the workspace")
 
@@ -89,7 +92,7 @@ def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
     if sandbox is not None:
         return sandbox
     ruled = _ruled(mounted, touched, policy.rules) if policy.rules else None
-    return ruled or _default(mounted, touched)
+    return ruled or _default(mounted, touched, isolated=policy.isolated)
 
 
 def _is_ordinary(mounted: Mounted, touched: Touched) -> bool:
@@ -206,7 +209,7 @@ def _in_sandbox(patterns: tuple[str, ...], effect: Effect, path: str) -> bool:
     return matches_any(allowed, path) and not matches_any(excluded, path)
 
 
-def _default(mounted: Mounted, touched: Touched) -> Ruling:
+def _default(mounted: Mounted, touched: Touched, *, isolated: bool) -> Ruling:
     tool = mounted.tool
     for effect, place in touched:
         if not place.inside and not _below(place, tool.sandbox.read_roots):
@@ -220,8 +223,10 @@ def _default(mounted: Mounted, touched: Touched) -> Ruling:
             return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
     if tool.effects <= _HARMLESS:
         return _ALLOWED
-    network_only = Effect.EXECUTE not in tool.effects
-    reason = "it uses the network" if network_only else "it executes without full isolation"
+    apart = Effect.EXECUTE not in tool.effects or (isolated and tool.source in SANDBOXED)
+    if apart and Effect.NETWORK not in tool.effects:
+        return _ISOLATED
+    reason = "it uses the network" if apart else "it executes without full isolation"
     return Ruling(Verdict.ASK, reason, None, smallest_rule(mounted, touched))
 
 

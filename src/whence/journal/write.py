@@ -43,8 +43,9 @@ class Journal:
     ) -> None:
         self.session = session
         self.directory = store.path
+        self.durable = durable
+        """Whether there is anything for `commit` to wait for."""
         self._store = store
-        self._durable = durable
         self._rotate_bytes, self._rotate_events = limits
         self._group = GroupSync(store.sync)
         self._redactor = Redactor()
@@ -131,7 +132,7 @@ class Journal:
         Raises:
             Unavailable: The disk failed; what was appended may not outlive a power cut.
         """
-        if not self._durable:
+        if not self.durable:
             return
         try:
             await self._group.wait()
@@ -160,7 +161,7 @@ class Journal:
             if reason is not None:
                 with self._store:
                     self._end(reason)
-            if self._durable:
+            if self.durable:
                 self._group.finish()
         except OSError as error:
             raise unavailable(self.directory, error, _NOT_SYNCED) from error
@@ -257,7 +258,8 @@ class Journal:
             record, digest = sealed(top, compose(event, self._redactor), seq, digest)
             data, top = data + record, ""
         self._store.append(data, place.size)
-        self._group.written()
+        if self.durable:
+            self._group.written()
         place.size += len(data)
         place.events += len(events)
         standing.seq, standing.hash = seq, digest

@@ -1,4 +1,4 @@
-"""Handlers for the tools that only a run can give them: other agents, and forks of itself."""
+"""Handlers for the tools that only a run can give them: commands, other agents, forks of itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 from whence.catalogs import NAMES, load_catalog
 from whence.chatmd.include import expand
 from whence.chatmd.parse import parse
+from whence.declare.command import command_line
 from whence.declare.resolve import resolve
 from whence.errors import ParseError, PermissionDenied
 from whence.execute.ports import Ports
@@ -17,18 +18,20 @@ from whence.loop.agent_file import AgentFile, Reach, load_agent
 from whence.loop.conversation import Reader
 from whence.loop.converse import budget_of, converse
 from whence.loop.inline import fetch
+from whence.loop.news import Output
 from whence.loop.outcomes import interrupted
 from whence.loop.scope import Scope
 from whence.loop.settings import load_mode, stricter
 from whence.loop.transcript import Transcript
 from whence.shapes.call import Reply
-from whence.shapes.declaration import AgentReference, Interface
+from whence.shapes.declaration import AgentReference, Interface, ShellCommand
 from whence.shapes.document import Severity
 from whence.shapes.item import Item, Message, Text, ToolCall, ToolOutcome
 from whence.shapes.json import JSONObject
 from whence.shapes.policy import Policy
 from whence.shapes.tool import Handler, Tool
 from whence.shapes.web import PUBLIC
+from whence.work.commands import run_command
 
 FORK = "fork"
 
@@ -42,6 +45,8 @@ def _bound(tool: Tool, file: AgentFile, scope: Scope) -> Tool:
     reference = file.resolved.bindings.get(tool.name)
     if isinstance(reference, AgentReference):
         return replace(tool, handler=_agent_tool(file, reference, scope))
+    if isinstance(reference, ShellCommand):
+        return replace(tool, handler=_command_tool(reference, scope))
     if tool.name == FORK and tool.handler is None:
         return replace(tool, handler=_fork_tool(file, scope))
     return tool
@@ -57,6 +62,20 @@ def message_of(arguments: JSONObject, interface: Interface) -> Message:
 
 def _value(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _command_tool(command: ShellCommand, scope: Scope) -> Handler:
+    async def run(arguments: JSONObject, ports: object, /) -> object:
+        assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
+        call_id = ports.call_id
+
+        def show(output: bytes) -> None:
+            scope.emit(Output(call_id, output.decode("utf-8", "replace"), scope.parent))
+
+        argv = command_line(command, arguments)
+        return await run_command(ports, argv, command, environ=scope.environ, on_output=show)
+
+    return run
 
 
 def _agent_tool(file: AgentFile, reference: AgentReference, scope: Scope) -> Handler:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -20,11 +19,14 @@ _UNPARSED = 2_000
 _CONTAINERS = frozenset({dict, list})
 
 
-def abridge(arguments: Mapping[str, Any], inline: int) -> tuple[dict[str, Any], bool]:
+def abridge(request: Request, inline: int) -> tuple[dict[str, Any], bool]:
     """The arguments as the journal shows them, and whether one was too long to stand there.
 
     A long argument is named by its hash and length.
     """
+    arguments = request.arguments
+    if request.size is not None and request.size <= inline:
+        return dict(arguments), False
     shown: dict[str, Any] = {}
     abridged = False
     for name, value in arguments.items():
@@ -39,10 +41,11 @@ def abridge(arguments: Mapping[str, Any], inline: int) -> tuple[dict[str, Any], 
     return shown, abridged
 
 
-def tool_call(request: Request, args: dict[str, Any], why_key: str, call: Call) -> Event:
+def tool_call(request: Request, args: dict[str, Any], call: Call) -> Event:
     """A call as it was made, reason included; `args` as `abridge` gives them."""
-    args[why_key] = request.why or None
-    fields: dict[str, Any] = {"tool": request.tool}
+    tool, why = request.tool, request.why
+    args[request.why_key] = why or None
+    fields: dict[str, Any] = {"tool": tool}
     if request.requested_as is not None:
         fields["requested_as"] = request.requested_as
     if call.id is not None:
@@ -58,7 +61,7 @@ def tool_call(request: Request, args: dict[str, Any], why_key: str, call: Call) 
     comments = request.comments and tuple(
         Comment(("args", *comment.at), comment.text) for comment in request.comments
     )
-    return Event("tool_call", fields, f"Tool Call: {request.tool}", request.why, comments)
+    return Event("tool_call", fields, f"Tool Call: {tool}", why, comments)
 
 
 def tool_result(outcome: Outcome, whole: str | None, changes: object = None) -> Event:

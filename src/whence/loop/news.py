@@ -4,6 +4,7 @@
     ├── TextPiece       more words of the answer
     ├── Thought         more of what the model thinks
     ├── CallStarted     a call goes to the gate
+    ├── Output          more of what a command writes
     ├── CallEnded       its outcome
     ├── Waiting         the provider is asked again in a while
     ├── TurnEnded       an answer is whole; what it used
@@ -60,6 +61,14 @@ class CallEnded(msgspec.Struct, frozen=True, tag="outcome"):
     parent: str | None = None
 
 
+class Output(msgspec.Struct, frozen=True, tag="output"):
+    """More of what a command writes, while it runs."""
+
+    call_id: str
+    text: str
+    parent: str | None = None
+
+
 class TurnEnded(msgspec.Struct, frozen=True, tag="turn"):
     """An answer is whole."""
 
@@ -106,8 +115,8 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
 
 
 News: TypeAlias = (
-    TextPiece | Thought | CallStarted | CallEnded | Waiting | TurnEnded | Compacted | Notice
-    | Finished
+    TextPiece | Thought | CallStarted | Output | CallEnded | Waiting | TurnEnded | Compacted
+    | Notice | Finished
 )  # fmt: skip
 """Anything that happens in a run."""
 

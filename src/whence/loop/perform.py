@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 
@@ -30,7 +29,6 @@ from whence.shapes.policy import Policy, Verdict
 from whence.shapes.process import ProcessRunner
 from whence.shapes.tool import Effect
 
-_encode = msgspec.json.Encoder().encode
 _NOBODY = Answer(approved=False, by="nobody")
 
 
@@ -60,22 +58,22 @@ class Room:
 async def perform(call: Call, room: Room) -> Outcome:
     """Take a call to its outcome. Nothing else in the program runs a tool."""
     started = time.perf_counter()
-    admission = admit(call, room.toolbox, room.policy, room.usage, room.root.locate)
-    inline = room.policy.limits.inline_chars
-    args, abridged = events.abridge(admission.request.arguments, inline)
+    policy = room.policy
+    admission = admit(call, room.toolbox, policy, room.usage, room.root.locate)
+    args, abridged = events.abridge(admission.request, policy.limits.inline_chars)
     try:
-        call_id = _record_call(call, admission, args, room)
+        call_id = room.journal.append_call(events.tool_call(admission.request, args, call))
     except Unavailable as error:
         return _outcome(room, call.id or "", admission, started, fault=Fault.of(error))
     if abridged:
         unkept = _keep_arguments(admission.request, call_id, room)
         if unkept is not None:
             admission = Refused(admission.request, unkept)
-    edits = Edits()
+    edits = None
     try:
-        if isinstance(admission, Asking):
+        if type(admission) is Asking:
             admission = await _ask(admission, call_id, room)
-        if isinstance(admission, Admitted):
+        if type(admission) is Admitted:
             edits = Edits(f"{room.journal.directory}/{UNDO}", call_id, room.known.hashers)
             outcome = await _run(admission, call_id, room, started, edits)
             changes.forget(edits)
@@ -85,20 +83,15 @@ async def perform(call: Call, room: Room) -> Outcome:
     except asyncio.CancelledError:
         tool = admission.request.tool
         fault = Fault("CANCELLED", f"{tool} was stopped", "Call again if needed.")
-        settled = _settle(admission, room, edits) if isinstance(admission, Admitted) else NOTHING
-        _refuse(Refused(admission.request, fault), call_id, room, started, settled)
-        changes.forget(edits)
+        refused = Refused(admission.request, fault)
+        if edits is None or not isinstance(admission, Admitted):
+            _refuse(refused, call_id, room, started)
+        else:
+            _refuse(refused, call_id, room, started, _settle(admission, room, edits))
+            changes.forget(edits)
         raise
     assert isinstance(admission, Refused)  # noqa: S101 - asked and answered, or refused before
     return _refuse(admission, call_id, room, started)
-
-
-def _record_call(
-    call: Call, admission: Admitted | Asking | Refused, args: dict[str, Any], room: Room
-) -> str:
-    mounted = room.toolbox.find(call.tool)
-    why_key = mounted.why_key if mounted else "why"
-    return room.journal.append_call(events.tool_call(admission.request, args, why_key, call))
 
 
 def _keep_arguments(request: Request, call_id: str, room: Room) -> Fault | None:
@@ -150,7 +143,8 @@ async def _run(
     admitted: Admitted, call_id: str, room: Room, started: float, edits: Edits
 ) -> Outcome:
     room.usage.begin(admitted.fingerprint)
-    await room.journal.commit()
+    if room.journal.durable:
+        await room.journal.commit()
     ended = await execute(admitted, room.root, room.processes, call_id, edits)
     settled = _settle(admitted, room, edits) if edits.made or edits.opened else NOTHING
     duration = time.perf_counter() - started

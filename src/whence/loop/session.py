@@ -19,6 +19,7 @@ from whence.execute.containment import Root
 from whence.execute.process import Processes
 from whence.execute.transaction import recover
 from whence.gate.gate import named_paths
+from whence.gate.permission import SANDBOXED
 from whence.gate.quota import Usage, fingerprint
 from whence.journal.read import last_entries
 from whence.journal.redact import Redactor
@@ -73,7 +74,10 @@ class Session:
             )
         root = Root(workspace)
         toolbox = Toolbox(load_catalogs() if tools is None else tools)
+        processes = Processes()
         policy = load_policy(root.path, toolbox, policy)
+        if any(_runs_programs(tool.tool) for tool in toolbox):
+            policy = replace(policy, isolated=processes.isolation().full)
         half_done = recover(root)
         journal = Journal.open(
             os.path.join(root.path, SESSIONS),
@@ -85,7 +89,7 @@ class Session:
         usage = _usage_so_far(journal)
         known = Known(journal.directory)
         self._room = Room(
-            root, toolbox, policy, journal, usage, Processes(), Redactor(), known, approver
+            root, toolbox, policy, journal, usage, processes, Redactor(), known, approver
         )
 
     @property
@@ -159,6 +163,10 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close("error" if error is not None else "done")
+
+
+def _runs_programs(tool: Tool) -> bool:
+    return Effect.EXECUTE in tool.effects and tool.source in SANDBOXED
 
 
 def _usage_so_far(journal: Journal) -> Usage:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+import msgspec
 
 from whence.errors import Unavailable
 from whence.execute.schedule import Stopped, predecessors, run_all
@@ -168,7 +170,7 @@ def _outcome(call: ToolCall, end: object) -> ToolOutcome:
 async def _perform(run: Run, call: ToolCall) -> Outcome:
     asked = call.as_call(run.parent)
     if run.parent and asked.id:  # ids are unique in a conversation, the journal has several
-        asked = replace(asked, id=f"{run.parent}.{asked.id}")
+        asked = msgspec.structs.replace(asked, id=f"{run.parent}.{asked.id}")
     mounted = run.session.toolbox.find(call.name)
     key = mounted.why_key if mounted else "why"
     arguments: JSONObject | None = call.arguments

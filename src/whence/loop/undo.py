@@ -133,12 +133,23 @@ class _Undo:
             )
         if as_left != change.get("after"):
             said = "is gone" if as_left is None else "has changed"
+            later = self._later(str(path))
+            first = f"Take back {', '.join(later)} first" if later else "Somebody else changed it"
             raise Conflict(
                 f"{path!r} {said} since {call}; nothing was undone",
-                "Take back the later edits first; --force puts the old content back all the same, "
-                "and can be undone itself.",
-                details={"path": path, "sha256": as_left, "expected": change.get("after")},
+                f"{first}; --force puts the old content back all the same, and can be undone.",
+                details={"path": path, "expected": change.get("after"), "later": later},
             )
+
+    def _later(self, path: str) -> list[str]:
+        """The calls that changed a path afterwards, the newest first."""
+        later: list[str] = []
+        for call in recorded_calls(self._directory):
+            if call.call_id == self._recorded.call_id:
+                later = []
+            elif any(change["path"] == path for change in call.changes):
+                later.insert(0, call.call_id)
+        return later
 
     def _old(self, change: Change, before: str, present: bytes | None) -> bytes:
         found = contents(self._directory, [change], present).get(before)

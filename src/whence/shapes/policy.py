@@ -90,5 +90,7 @@ class Policy:
     limits: Limits = Limits()
     mode: Mode | None = None
     """None: every declared tool may be used."""
+    isolated: bool = False
+    """Whether the programs of tools run in a sandbox that the kernel fully enforces."""
     ceiling: tuple[Mode, ...] = ()
     """Modes of the agents above this one; what they do not have, it does not have either."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from whence.shapes.json import JSONValue
+
 
 class ProcessStream(Protocol):
     """A running program: its standard output, line by line, while it runs."""
@@ -77,7 +79,7 @@ class Isolation:
         """Whether all of it is enforced."""
         return {self.filesystem, self.network, self.processes} == {Level.ENFORCED}
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, JSONValue]:
         """As outcomes and the journal carry it."""
         return {"filesystem": str(self.filesystem), "network": str(self.network),
                 "processes": str(self.processes)}  # fmt: skip

@@ -134,9 +134,12 @@ class _Plan:
         return _changed(section.path, "add", summary)
 
     async def _delete(self, section: v4a.Delete) -> Changed:
-        draft = await self._present(section.path, "Delete")
-        self._refuse_link(section.path, "deletes")
-        draft.content = None
+        path, key = section.path, self._files.real(section.path)
+        self._refuse_link(path, "deletes")
+        if key in self._drafts:
+            (await self._present(path, "Delete")).content = None
+        else:
+            self._drafts[key] = _Draft(path, await self._fingerprint(path), None)
         return _changed(section.path, "delete", report.deleted())
 
     async def _update(self, section: v4a.Update) -> Changed:
@@ -178,9 +181,7 @@ class _Plan:
             try:
                 content = await work.read_whole(self._files, path)
             except NotFound as error:
-                raise NotFound(
-                    f"{deed} file missing: {path}", error.suggestion, details=error.details
-                ) from None
+                raise _missing(deed, path, error) from None
             draft = _Draft(path, _digest(content), content)
             self._drafts[self._files.real(path)] = draft
         if draft.content is None:
@@ -189,6 +190,14 @@ class _Plan:
                 "An earlier section of the patch deletes or moves it; use its new name.",
             )
         return draft
+
+    async def _fingerprint(self, path: str) -> bytes:
+        """The digest of a file of any size."""
+        try:
+            work.open_file(self._files, path).close()
+        except NotFound as error:
+            raise _missing("Delete", path, error) from None
+        return bytes.fromhex(await work.fingerprint(self._files, path) or "")
 
     def _free(self, path: str, problem: str, suggestion: str) -> _Draft:
         """The draft of a file that must not be there."""
@@ -209,6 +218,10 @@ class _Plan:
                 f"{path!r} is a link, and the patch {what} it",
                 f"Name the file that it leads to, {self._files.shown(path)!r}.",
             )
+
+
+def _missing(deed: str, path: str, error: NotFound) -> NotFound:
+    return NotFound(f"{deed} file missing: {path}", error.suggestion, details=error.details)
 
 
 def _digest(content: bytes) -> bytes:

@@ -15,6 +15,8 @@ from whence.work.lines import Lines
 EXCERPT_CAP = 380_928
 """Bytes of one excerpt, line ends included."""
 _HEAD = 8192
+_FIRST_LOOK = 1 << 15
+"""Bytes that usually hold as many lines as are asked for."""
 _BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 """Controls that no text has; bells, form feeds and the escapes of colours do occur."""
 _PART_OF_CHARACTER = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
@@ -85,8 +87,11 @@ def _last(lines: Lines, path: str, count: int, total: int | None, cap: int) -> E
 
 def _window(lines: Lines, place: int, count: int | None, cap: int) -> tuple[list[bytes], bool]:
     """The lines from a place on, and whether they are all that was asked for."""
-    data = lines.read(place, cap + 1)
-    ended = len(data) <= cap
+    most = min(max(lines.size - place, 0), cap + 1)
+    data = lines.read(place, most if count is None else min(most, _FIRST_LOOK))
+    if count is not None and len(data) < most and data.count(b"\n") < count:
+        data = lines.read(place, most)
+    ended = len(data) <= cap and len(data) >= most
     *shown, rest = data.split(b"\n")
     if ended and rest:
         shown.append(rest)

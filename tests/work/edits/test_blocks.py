@@ -68,7 +68,8 @@ def test_an_edit_changes_its_lines_and_not_a_byte_more(
          "    def f():\n        return 2\n"),
         ("\tif x:\n\t\ty()\n", "if x:\n\ty()", "if x:\n\tz()", "\tif x:\n\t\tz()\n"),
         ("def f():\n    a()\n    if a:\n        b()\n", "def f():\na()\nif a:\nb()",
-         "def f():\n    a()\n    if a:\n        c()", "def f():\n    a()\n    if a:\n        c()\n"),
+         "def f():\n    a()\n    if a:\n        c()",
+         "def f():\n    a()\n    if a:\n        c()\n"),
         ("    a()\n    b()\n", "        a()\n        b()", "    a()\nb()", "a()\nb()\n"),
         ("  a()\n", "    a()", "b()", "b()\n"),
         ("x  =   1\n", "x = 1", "x = 2", "x = 2\n"),
@@ -77,7 +78,7 @@ def test_an_edit_changes_its_lines_and_not_a_byte_more(
         ("a = 1   \nb\n", "a = 1\nb", "a = 1\nc", "a = 1   \nc\n"),
     ],
     ids=["spaces", "tabs", "wrong inner indentation", "dedent", "never left of column 0",
-         "inner spaces", "typography is kept in context", "trailing white space is kept in context"],
+         "inner spaces", "typography kept in context", "trailing white space kept in context"],
 )  # fmt: skip
 def test_white_space_may_differ_and_the_file_decides_about_indentation(
     text: str, search: str, replace: str, expected: str
@@ -233,9 +234,11 @@ ending = st.sampled_from(["\n", "\r\n"])
 def files(draw: st.DrawFn) -> list[str]:
     """Lines with endings: all alike or mixed; the last one with or without."""
     one = draw(ending)
-    ends = st.just(one) if draw(st.booleans()) else ending
+    is_mixed: bool = draw(st.booleans())
+    ends = ending if is_mixed else st.just(one)
     lines = [line + end for line, end in draw(st.lists(st.tuples(content, ends), max_size=16))]
-    if lines and draw(st.booleans()):
+    is_cut: bool = draw(st.booleans())
+    if lines and is_cut:
         lines[-1] = lines[-1].rstrip("\r\n")
     return [line for line in lines if line]
 
@@ -277,12 +280,9 @@ def test_an_edit_written_as_blocks_is_made_exactly(
         changed[start:end] = data.draw(st.lists(content, max_size=2))
     assume(changed != keys)
     text = "".join(lines)
-    try:
-        blocks = parse(as_diff(keys, changed, context))
-    except InvalidArgs as error:
-        assert "empty" in error.message  # an insertion into an empty file has nothing to search for
-        return
+    assume(keys)  # an insertion into an empty file has nothing to search for
 
+    blocks = parse(as_diff(keys, changed, context))
     result = apply(blocks, text).text
 
     expected = "".join([f"{line}\n" for line in changed])
@@ -303,8 +303,7 @@ def test_any_block_changes_only_lines_that_look_like_its_search_or_nothing(
     text = "".join(lines)
     try:
         done = apply([Block(1, 1, tuple(search), tuple(replace))], text)
-    except WhenceError as error:
-        assert error.suggestion
+    except WhenceError:
         return
 
     (placed,) = done.placed

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
-from shutil import which
 
-from whence.errors import Unavailable
 from whence.execute.sandbox.ground import Ground, Standing
 from whence.execute.sandbox.hidden import Veil
 from whence.execute.sandbox.limits import prlimit_argv
 from whence.execute.sandbox.seccomp import Sockets, assemble
 from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, in_memory, signal_group
+from whence.execute.sandbox.tools import system_tool
 from whence.execute.sandbox.view import (
     directories,
     find_program,
@@ -27,7 +26,6 @@ from whence.execute.sandbox.view import (
 )
 from whence.shapes.process import Confinement, Isolation, Level, Program
 
-_TOOLS = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 _NAMESPACES = (
     "--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-net", "--unshare-ipc",
     "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL", "--hostname", "sandbox",
@@ -73,7 +71,7 @@ class Bubblewrap:
         given = directories(program)
         environment = {**BASE_ENVIRONMENT, "HOME": _TEMPORARY, **program.env}
         path = find_program(program, environment["PATH"], (*system_trees(), *given))
-        command = [*prlimit_argv(_tool("prlimit"), program.confinement.resources), path]
+        command = [*prlimit_argv(system_tool("prlimit"), program.confinement.resources), path]
         command += program.argv[1:]
         if listening is not None:
             python, needed = inner_python()
@@ -165,15 +163,6 @@ def _hide(files: Iterable[str], folders: Iterable[str]) -> Iterator[str]:
         yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
 
 
-@lru_cache(maxsize=8)
-def _tool(name: str) -> str:
-    found = which(name, path=_TOOLS)
-    if found is None:
-        package = "bubblewrap" if name == "bwrap" else "util-linux"
-        raise Unavailable(f"{name!r} is not installed", f"Install the package {package}.")
-    return found
-
-
 def _spawn(
     standing: Standing,
     options: list[str],
@@ -187,7 +176,7 @@ def _spawn(
     passed = [info, read]
     if listening is not None:
         passed.append(listening)
-    argv = [*standing.prefix, _tool("bwrap"), "--args", str(read), "--info-fd", str(info)]
+    argv = [*standing.prefix, system_tool("bwrap"), "--args", str(read), "--info-fd", str(info)]
     if seccomp is not None:
         passed.append(in_memory(seccomp))
         argv += ["--seccomp", str(passed[-1])]
@@ -229,7 +218,7 @@ def _tell(write: int, options: list[str]) -> None:
 
 def _go_first(pid: int) -> None:
     """Should memory run out, a sandbox goes before anything else. It waits for its options yet."""
-    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as score:
+    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "w", encoding="utf-8") as score:
         score.write("1000")
 
 

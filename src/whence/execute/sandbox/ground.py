@@ -15,10 +15,10 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from shutil import which
 from typing import IO, cast
 
 from whence.execute.sandbox.kernel import call_kernel, libc
+from whence.execute.sandbox.tools import system_tool
 
 NOBODY = 65534
 _STAGE = "/sys"
@@ -135,17 +135,19 @@ def _mount(path: str, place: str, *, mapped: bool) -> None:
 def _users(uid: int, gid: int) -> int:
     """A user namespace in which the owner is nobody; its descriptor, for as long as we run."""
     with subprocess.Popen(
-        ["unshare", "--user", "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        [system_tool("unshare"), "--user", system_tool("cat")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
     ) as held:
         # What comes back was written from inside the namespace, so that it is there by then.
         cast("IO[bytes]", held.stdin).write(b"\n")
         cast("IO[bytes]", held.stdout).read(1)
         for kind, number in (("uid", uid), ("gid", gid)):
-            with open(f"/proc/{held.pid}/{kind}_map", "w", encoding="ascii") as mapping:
+            with open(f"/proc/{held.pid}/{kind}_map", "w", encoding="utf-8") as mapping:
                 mapping.write(f"{number} {NOBODY} 1\n")
         return os.open(f"/proc/{held.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _as(uid: int, gid: int) -> tuple[str, ...]:
-    setpriv = which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin") or "setpriv"
-    return (setpriv, f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--")
+    return (system_tool("setpriv"), f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--")

@@ -85,7 +85,7 @@ def _become(orders: dict[str, Any]) -> NoReturn:
 
 def _descendants(pid: int) -> list[int]:
     try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as listed:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as listed:
             children = [int(child) for child in listed.read().split()]
     except OSError:
         return []

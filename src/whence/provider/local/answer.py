@@ -7,7 +7,7 @@ from typing import Any
 
 from whence.declare.toolbox import Mounted
 from whence.provider.local.engine import Networks
-from whence.provider.local.grammar import is_loose
+from whence.provider.local.grammar import is_common
 from whence.provider.local.pieces import Kind, pieces_of
 from whence.provider.local.plainly import same_word
 from whence.provider.local.quote import Sentence, main_text, quote, sentences_of, value_of
@@ -22,12 +22,6 @@ _MOST_QUOTED = 3
 _MOST_RANKED = 160
 _SHORT = 400
 _LISTED = 12
-_PLAIN = frozenset(
-    """what which who where when why how does do did is are say says tell show print read open list
-    file folder directory contents content inside line lines look give me you can could would about
-    there written text document""".split()
-)
-"""Words of a question that say nothing about what it is after."""
 
 
 async def answer_from(
@@ -83,10 +77,7 @@ def topic(step: str, arguments: Mapping[str, Any]) -> list[str]:
     return [
         piece.text.lower()
         for piece in pieces_of(step)
-        if piece.kind is Kind.WORD
-        and not is_loose(piece)
-        and piece.text.lower() not in _PLAIN
-        and piece.text.lower() not in given
+        if piece.kind is Kind.WORD and not is_common(piece) and piece.text.lower() not in given
     ]
 
 

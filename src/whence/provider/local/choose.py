@@ -13,17 +13,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whence.declare.toolbox import Mounted
+from whence.provider.local import plainly, verbs
 from whence.provider.local.engine import Networks
 from whence.provider.local.fit import fit
 from whence.provider.local.grammar import is_loose
 from whence.provider.local.pieces import Kind, Piece, pieces_of
 from whence.provider.local.plainly import Known, same_word
+from whence.provider.local.reason import is_question
 from whence.provider.local.slots import Slot, name_words, slots_of
 
 ENOUGH = 0.18
 """A tool with less evidence than this is not meant."""
 
-_SHARED, _MISSING, _UNUSED, _SAID = 0.15, 0.15, 0.05, 0.1
+_SHARED, _MISSING, _UNUSED, _SAID = 0.15, 0.15, 0.1, 0.1
+_VERB, _OTHER_VERB, _ACTS = 0.1, 0.05, 0.1
 _MOST_SHARED = 2.0
 _DOUBT = 0.1
 """By how much small talk must be nearer than a tool."""
@@ -80,6 +83,7 @@ class Chooser:
         ]
         self._words = [_own_words(mounted) for mounted in self._tools]
         self._rarity = _rarity(self._words)
+        self._does = [verbs.done_by(mounted.tool) for mounted in self._tools]
 
     async def candidates(self, request: str) -> list[Candidate]:
         """The tools that a request may be for, best first; none where it is small talk."""
@@ -107,13 +111,25 @@ class Chooser:
         fits = fit(self._slots[index], Known.of(known.request))
         shared = self._shared(self._words[index], known.pieces)
         lacking = _MISSING * fits.missing + _UNUSED * fits.unused
-        return _SHARED * shared + _SAID * fits.said - lacking
+        verb = _verb_evidence(known, self._does[index])
+        return _SHARED * shared + _SAID * fits.said + verb - lacking
 
     def _shared(self, own: frozenset[str], pieces: Sequence[Piece]) -> float:
         """How telling the words are that the request and the tool have in common."""
         said = [piece.text.lower() for piece in pieces if piece.kind is Kind.WORD]
         common = (word for word in own if any(same_word(other, word) for other in said))
         return min(sum(self._rarity[word] for word in common), _MOST_SHARED)
+
+
+def _verb_evidence(known: Known, does: frozenset[str]) -> float:
+    """Whether a tool does what the request says with its verb; a question wants to be told."""
+    opening = plainly.opening(known)
+    words = [piece.text.lower() for piece in known.pieces[opening:] if piece.kind is Kind.WORD]
+    evidence = -_ACTS if verbs.only_acts(does) and is_question(known.request) else 0.0
+    wanted = verbs.wanted(words)
+    if wanted and does:
+        evidence += _VERB if wanted & does else -_OTHER_VERB
+    return evidence
 
 
 def _described(mounted: Mounted, slots: Sequence[Slot]) -> str:

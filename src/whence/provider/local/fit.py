@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from whence.provider.local import plainly
+from whence.provider.local.grammar import is_common
 from whence.provider.local.pieces import Kind
 from whence.provider.local.plainly import Known
 from whence.provider.local.slots import Slot, Want
@@ -34,7 +35,10 @@ def fit(slots: Sequence[Slot], known: Known) -> Fit:
         said += found and slot.want is Want.CHOICE
         if not found and slot.required:
             missing += _PENALTIES.get(slot.want, 1)
-    return Fit(missing, len(known.free((*_TELLING, Kind.NUMBER, Kind.TIME))), said)
+    left = len(known.free((*_TELLING, Kind.NUMBER, Kind.TIME)))
+    takes_text = any(slot.want in (Want.TEXT, Want.LIST) for slot in slots)
+    untold = plainly.colon(known) is not None and not takes_text
+    return Fit(missing, left + untold, said)
 
 
 _ORDER = {Want.CHOICE: 0, Want.TEXT: 2, Want.LIST: 2}
@@ -54,12 +58,22 @@ def _take(slot: Slot, known: Known) -> bool:
         case Want.TRUTH:
             return True
         case Want.TEXT | Want.LIST:
-            telling = known.free(_TELLING)
-            return _taken(slot, known, telling[:1]) if telling else bool(known.free((Kind.WORD,)))
+            return _take_text(slot, known)
         case Want.OTHER:
             return False
         case _:
             return _take_shape(slot, known)
+
+
+def _take_text(slot: Slot, known: Known) -> bool:
+    """Something telling, or a word that is more than how the request is put."""
+    telling = known.free(_TELLING)
+    if telling:
+        return _taken(slot, known, telling[:1])
+    first = plainly.opening(known)
+    return any(
+        index > first and not is_common(known.pieces[index]) for index in known.free((Kind.WORD,))
+    )
 
 
 def _take_shape(slot: Slot, known: Known) -> bool:

@@ -12,6 +12,11 @@ _LOOSE = frozenset(
 )
 """No value ends with one of these, and few begin with one."""
 _OPENERS = frozenset("a an the my your our this".split())
+_COMMON = frozenset(
+    """what which who where when why how does do did say says tell show print read open list file
+    files folder directory contents content inside line lines look give you can could would there
+    written text document here it all any some""".split()
+)
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
@@ -63,6 +68,11 @@ def may_begin(piece: Piece) -> bool:
 def is_loose(piece: Piece) -> bool:
     """Whether a piece only joins others."""
     return piece.text.lower() in _LOOSE
+
+
+def is_common(piece: Piece) -> bool:
+    """Whether a word belongs to how things are asked rather than to what is asked."""
+    return is_loose(piece) or piece.text.lower() in _COMMON
 
 
 def _literal(text: str) -> str:

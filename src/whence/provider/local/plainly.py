@@ -30,11 +30,12 @@ _BEFORE = frozenset("in inside under within folder directory dir".split())
 _BEFORE_REQUIRED = _BEFORE | frozenset("file into called named of from list read open".split())
 _AFTER = frozenset("folder directory dir file".split())
 _ARTICLES = frozenset("a an the my your our this that all any every each me".split())
-_POLITE = re.compile(
-    r"""(?:(?:please|hey|ok|now|first|then|just|also|can\ you|could\ you|would\ you|will\ you
-    |i\ want(?:\ you)?\ to|i(?:'d|\ would)\ like(?:\ you)?\ to|i\ need(?:\ you)?\ to|let's|let\ us
-    |how\ (?:do|can)\ (?:you|i|we)|what\ (?:is|are|does|do|were|was)|what's|who\ is|where\ is)
-    [\s,]+)+""",
+_MANNERS = r"""please|hey|ok|now|first|then|just|also|can\ you|could\ you|would\ you|will\ you
+    |i\ want(?:\ you)?\ to|i(?:'d|\ would)\ like(?:\ you)?\ to|i\ need(?:\ you)?\ to|let's"""
+_POLITE = re.compile(rf"(?:(?:{_MANNERS})[\s,]+)+", re.IGNORECASE | re.VERBOSE)
+_ASKING = re.compile(
+    rf"""(?:(?:{_MANNERS}|how\ (?:do|can)\ (?:you|i|we)|what\ (?:is|are|does|do|were|was)|what's
+    |who\ is|where\ is)[\s,]+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
 _NEGATIVE = re.compile(
@@ -73,9 +74,14 @@ class Known:
             taken.update(
                 near
                 for near in (index - 1, index + 1)
-                if 0 <= near < len(self.pieces) and names(slot, self.pieces[near])
+                if 0 <= near < len(self.pieces) and belongs(slot, self.pieces[near])
             )
         self.used |= taken
+
+
+def belongs(slot: Slot, piece: Piece) -> bool:
+    """Whether a word beside a value says what the value is."""
+    return names(slot, piece) or (slot.want is Want.PATH and piece.text.lower() in _AFTER)
 
 
 def names(slot: Slot, piece: Piece) -> bool:
@@ -177,16 +183,16 @@ def says_here(known: Known) -> bool:
 def text_places(slot: Slot, known: Known, *, last: bool) -> tuple[list[int], list[int]]:
     """The pieces that a text may be made of, and those that it may begin with."""
     free = known.free(kind for kind in Kind if kind is not Kind.QUOTED)
-    colon = _colon(known)
-    if colon is not None:
+    at = colon(known)
+    if at is not None:
         # A colon parts who is spoken to from what is said.
-        side = [index for index in free if (index > colon) is last]
+        side = [index for index in free if (index > at) is last]
         return (side, side[:1] if last else side) if side else (free, free)
     behind = behind_name(slot, known)
     if behind:
         return free, behind
     free = [index for index in free if not names(slot, known.pieces[index])]
-    starts = [index for index in free if index > _opening(known) and may_begin(known.pieces[index])]
+    starts = [index for index in free if index > _verb(known) and may_begin(known.pieces[index])]
     return free, starts or free
 
 
@@ -212,16 +218,26 @@ def beside_name(slot: Slot, known: Known, indices: Iterable[int]) -> list[int]:
     ]
 
 
-def _colon(known: Known) -> int | None:
+def colon(known: Known) -> int | None:
+    """The piece behind which what is said begins, if a colon tells."""
     for index in range(len(known.pieces) - 1):
         if known.request[known.pieces[index].end :].startswith(":"):
             return index
     return None
 
 
-def _opening(known: Known) -> int:
-    """The last piece of how a request begins: the verb, and what politeness puts before it."""
-    match = _POLITE.match(known.request)
+def opening(known: Known) -> int:
+    """Which piece a request really begins with, behind what politeness puts before it."""
+    return _behind(_POLITE, known)
+
+
+def _verb(known: Known) -> int:
+    """Which piece is the verb, or the first one where there is none."""
+    return _behind(_ASKING, known)
+
+
+def _behind(pattern: re.Pattern[str], known: Known) -> int:
+    match = pattern.match(known.request)
     end = match.end() if match else 0
     return next((i for i, piece in enumerate(known.pieces) if piece.start >= end), 0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from whence.provider.local.slots import name_words
 from whence.shapes.tool import Tool
@@ -34,16 +35,31 @@ _OF_WORD: dict[str, set[str]] = {}
 for _group, _listed in _GROUPS.items():
     for _word in _listed.split():
         _OF_WORD.setdefault(_word, set()).add(_group)
+_TELLING = frozenset("search read list get translate add define".split())
+_ASKING = frozenset("what what's which who where when how is are does do".split())
 _WORD = re.compile(r"[a-z]+")
 
 
-def wanted(opening: str) -> frozenset[str]:
-    """What the verb that a request opens with may mean; empty where it is not known."""
-    return frozenset(_OF_WORD.get(opening.lower(), ()))
+def wanted(words: Sequence[str]) -> frozenset[str]:
+    """What a request may want; its words begin with its verb, or with what it asks for.
+
+    An order says it with its verb, a question with any of its words.
+    """
+    asking = words[:1] and words[0] in _ASKING
+    return _meant(words if asking else words[:1])
 
 
 def done_by(tool: Tool) -> frozenset[str]:
     """What the verbs in a tool's names and at the head of its description may mean."""
     head = _WORD.findall(tool.description.lower())[:1]
     named = [word for name in (tool.name, *tool.aliases) for word in name_words(name)]
-    return frozenset(group for word in (*named, *head) for group in _OF_WORD.get(word, ()))
+    return _meant([*named, *head])
+
+
+def only_acts(does: frozenset[str]) -> bool:
+    """Whether a tool changes something and tells nothing."""
+    return bool(does) and not does & _TELLING
+
+
+def _meant(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(group for word in words for group in _OF_WORD.get(word, ()))
