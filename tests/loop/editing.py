@@ -34,6 +34,7 @@ async def _change(arguments: Any, ports: object) -> None:
     )
     for verb, path, content in steps:
         if verb == "append":
+            files.make_directories(os.path.dirname(path) or ".")
             files.append(path, bytes.fromhex(content))
         elif verb == "rename":
             files.rename(path, content)

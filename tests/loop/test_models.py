@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 import yaml
+
 from tests.local_server import LOOPBACK, answer, serving
 from tests.loop.agents import Heard, load
 from tests.provider.asking import CHAT, KEY, Voice, every_voice
 from tests.replay_server import Answer, ReplayServer, answering, events, streamed, then_close, whole
-
 from whence.errors import PermissionDenied, Unavailable, WhenceError
 from whence.loop.news import CallEnded, Notice, TextPiece
 

@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from tests.loop.agents import Heard, approving, call, load, write_agent
 
+from tests.loop.agents import Heard, approving, call, load, write_agent
 from whence.declare.function import tool
 from whence.errors import BudgetExceeded, Conflict, ExecutionFailed, InvalidArgs, UsageError
 from whence.journal.read import read_entries

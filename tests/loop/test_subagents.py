@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.loop.agents import Heard, call, load, write_agent
 
+from tests.loop.agents import Heard, call, load, write_agent
 from whence.errors import BudgetExceeded
 from whence.journal.read import read_entries
 from whence.loop.bind import forked

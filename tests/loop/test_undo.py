@@ -53,8 +53,6 @@ async def test_undoing_in_reverse_restores_every_byte_and_mode(
         with opened(root) as session:
             for call in calls:
                 if isinstance(call, tuple):
-                    (root / call[0]).parent.mkdir(parents=True, exist_ok=True)
-                    states[-1] = tree(root)
                     outcome = await edit(session, ("append", *call))
                 else:
                     steps = [("set", p, c) for p, c in call if c is not None or (root / p).exists()]

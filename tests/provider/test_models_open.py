@@ -142,6 +142,16 @@ def test_a_missing_key_is_named_with_both_places_for_it(tmp_path: Path) -> None:
     assert os.fspath(tmp_path / ".config" / "whence" / "keys.yaml") in raised.value.suggestion
 
 
+def test_a_key_file_is_never_looked_for_in_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home(tmp_path, f"OPENAI_API_KEY: {KEY}")
+    monkeypatch.chdir(tmp_path)
+    for environ in ({}, {"XDG_CONFIG_HOME": ".config"}, {"HOME": "."}):
+        with pytest.raises(Unavailable, match="OPENAI_API_KEY is not set"):
+            open_model("openai/m", environ=environ)
+
+
 @pytest.mark.requirement("models:no-key")
 def test_a_server_of_ones_own_needs_no_key(tmp_path: Path) -> None:
     environ = home(tmp_path)

@@ -43,6 +43,7 @@ class Mounted:
             and not tool.sandbox.read_roots
         )
         """Whether it does no more than read and write files, anywhere in the workspace."""
+        self.writes = Effect.WRITE in tool.effects
 
     @cached_property
     def wire_schema(self) -> dict[str, Any]:

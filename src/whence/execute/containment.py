@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import re
 import sys
 from functools import lru_cache
 
@@ -20,9 +19,8 @@ _OPENAT2 = 437
 _NO_SYMLINKS = 0x04
 _BENEATH = 0x08
 _LONGEST = 4096
+_ENCODING = sys.getfilesystemencoding()
 _O_PATH = getattr(os, "O_PATH", 0)
-_ODD = re.compile(r"//|/\.\.?(?:/|$)").search
-"""What makes a path's spelling differ from where it leads."""
 
 
 class _How(ctypes.Structure):
@@ -95,19 +93,14 @@ class Root:
     def locate(self, given: str) -> Place:
         """Where a path leads once every link is followed; the file need not exist."""
         raw = _as_bytes(given)
-        if HAS_OPENAT2 and self._is_plain(given, raw):
-            return Place(given, self.prefix + given, given, True)
+        odd = given[0] in "/." or given[-1] in "/." or "/." in given or "//" in given
+        if HAS_OPENAT2 and not odd:
+            # Whether it exists below, spelt as it is and without a link: one system call.
+            found = _syscall(_OPENAT2, self.descriptor, raw, _LOOK, 24)
+            if found >= 0:
+                os.close(found)
+                return Place(given, self.prefix + given, given, True)
         return self._place(given, os.path.realpath(os.path.join(self.path, given)))
-
-    def _is_plain(self, given: str, raw: bytes) -> bool:
-        """Whether the path exists below, spelt as it is, without a link in it: one system call."""
-        if given[0] in "/." or given[-1] in "/." or _ODD(given):
-            return False
-        found = _syscall(_OPENAT2, self.descriptor, raw, _LOOK, 24)
-        if found < 0:
-            return False
-        os.close(found)
-        return True
 
     def _place(self, given: str, real: str) -> Place:
         if real.startswith(self.prefix):
@@ -123,7 +116,7 @@ def _as_bytes(given: str) -> bytes:
             "the path is empty", "Give a path relative to the workspace; . is its root."
         )
     try:
-        raw = os.fsencode(given)
+        raw = given.encode(_ENCODING, "surrogateescape")
     except UnicodeEncodeError:
         raise InvalidArgs(
             f"the path {given!r} is not valid Unicode", "Give the path as ordinary text."

@@ -20,7 +20,7 @@ from whence.gate.gate import Admitted
 from whence.shapes.call import Fault, Reply
 from whence.shapes.json import JSONObject
 from whence.shapes.process import ProcessRunner
-from whence.shapes.tool import Effect, Handler
+from whence.shapes.tool import Handler
 from whence.shapes.web import host_policy
 
 _encode = msgspec.json.Encoder().encode
@@ -63,7 +63,7 @@ async def execute(
     hosts = host_policy(tool.sandbox.hosts)
     ports = Ports(files, processes, _HTTP, closed, call_id, admitted.request.why, hosts)
     try:
-        if Effect.WRITE in tool.effects and tool.source in _WRITE_THROUGH_PORTS:
+        if admitted.mounted.writes and tool.source in _WRITE_THROUGH_PORTS:
             running: Awaitable[object] = _in_turn(handler, admitted, root, ports)
         else:
             running = handler(admitted.arguments, ports)
@@ -86,6 +86,8 @@ async def _in_turn(handler: Handler, admitted: Admitted, root: Root, ports: Port
 
 
 def _ended(returned: object) -> Ended:
+    if type(returned) is str and returned.isascii():
+        return Ended(returned, returned)
     reply = returned if isinstance(returned, Reply) else Reply(returned)
     value = msgspec.to_builtins(reply.value)
     try:

@@ -51,18 +51,20 @@ class Keys:
 
     def _from_file(self) -> Mapping[str, str]:
         if self._file is None:
-            self._file = _read(key_file(self.environ))
+            path = key_file(self.environ)
+            self._file = _read(path) if path is not None else {}
         return self._file
 
 
-def key_file(environ: Mapping[str, str]) -> str:
-    """Where keys are looked for that are not in the environment."""
+def key_file(environ: Mapping[str, str]) -> str | None:
+    """Where keys are looked for that are not in the environment; None: it names no home."""
     named = environ.get("WHENCE_KEYS")
     if named:
         return os.path.expanduser(named)
-    home = environ.get("HOME") or os.path.expanduser("~")
+    home = environ.get("HOME") or environ.get("USERPROFILE") or ""
     settings = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    return os.path.join(settings, "whence", "keys.yaml")
+    # A relative path would be one into the workspace, which anybody may have filled.
+    return os.path.join(settings, "whence", "keys.yaml") if os.path.isabs(settings) else None
 
 
 def check_key(key: str, name: str) -> None:

@@ -131,9 +131,10 @@ def _key(provider: Provider, keys: Keys, *, needed: bool) -> tuple[str, str]:
         return found
     if needed:
         wanted = provider.keys[0]
+        file = key_file(keys.environ) or "the file that WHENCE_KEYS names"
         raise Unavailable(
             f"there is no key for {provider.id}: {wanted} is not set",
-            f"Set {wanted}, or write `{wanted}: …` into {key_file(keys.environ)}.",
+            f"Set {wanted}, or write `{wanted}: …` into {file}.",
         )
     return provider.keys[0], ""
 

@@ -155,7 +155,7 @@ async def apply_patch(
         "add": "created", "update": "modified", "delete": "deleted", "move": "moved",
     }  # fmt: skip
     patched = [
-        FilePatched(one.path, words[one.kind], one.added, one.removed, one.moved_from)
+        FilePatched(one.path, words[one.deed], one.added, one.removed, one.moved_from)
         for one in done.files
     ]
     written = PatchWritten(patched, _NOTICE, done.text)

@@ -21,6 +21,7 @@ from whence.execute.sandbox.view import (
     directories,
     find_program,
     inner_python,
+    is_below,
     settings,
     system_trees,
 )
@@ -135,11 +136,12 @@ def _partly(isolation: Isolation) -> Isolation:
 @lru_cache(maxsize=1)
 def _system() -> tuple[str, ...]:
     options: list[str] = []
-    for path in system_trees():
-        linked = os.path.islink(path)
-        options += ["--symlink", os.readlink(path), path] if linked else ["--ro-bind", path, path]
-    for path in settings():
-        options += ["--ro-bind-try", path, path]
+    for path in (*system_trees(), *settings()):
+        # A link costs less than a mount, and leads to the same place where that is mounted, too.
+        if os.path.islink(path) and is_below(os.path.realpath(path), system_trees()):
+            options += ["--symlink", os.readlink(path), path]
+        else:
+            options += ["--ro-bind", os.path.realpath(path), path]
     return tuple(options)
 
 

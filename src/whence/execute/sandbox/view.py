@@ -12,12 +12,9 @@ from whence.shapes.process import Program
 
 _TREES = ("usr", "bin", "sbin", "opt", "nix", "gnu")
 _SETTINGS = (
-    "alternatives", "bash.bashrc", "ca-certificates", "ca-certificates.conf", "crypto-policies",
-    "debian_version", "fonts", "gai.conf", "gitconfig", "group", "host.conf", "hosts", "inputrc",
-    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "locale.alias", "localtime", "magic", "mime.types",
-    "nsswitch.conf", "os-release", "passwd", "perl", "pki", "profile", "profile.d", "protocols",
-    "python3", "services", "shells", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vim",
-    "xml",
+    "alternatives", "fonts", "gitconfig", "group", "hosts", "ld.so.cache", "localtime",
+    "mime.types", "nsswitch.conf", "os-release", "passwd", "pki", "protocols", "services",
+    "ssl/certs", "ssl/openssl.cnf", "terminfo",
 )  # fmt: skip
 _FORBIDDEN = ("/", "/proc", "/dev", "/sys", "/usr", "/etc", "/run", "/boot")
 

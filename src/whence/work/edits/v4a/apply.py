@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from whence.work.edits.v4a import whole
+from whence.work.edits.v4a.grammar import shown
 from whence.work.edits.v4a.indent import Reindent
 from whence.work.edits.v4a.lines import FileLines
 from whence.work.edits.v4a.seek import Seeker, Spot
@@ -72,6 +73,9 @@ def _changed(file: FileLines, hunk: Hunk, spot: Spot, warnings: list[str]) -> li
     reindent = Reindent(hunk.old, old) if spot.level > 1 else None
     if spot.level:
         warnings.append(_overlooked(hunk, spot, reindent))
+    elif hunk.anchors and not hunk.old and not hunk.ends_file:
+        above = file.keys[spot.start - 1].strip()
+        warnings.append(f"hunk {hunk.number} was put right below line {spot.start}, {shown(above)}")
     pieces: list[str] = []
     at = spot.start + hunk.lead
     for sign, line in zip(hunk.signs[hunk.changed], hunk.lines[hunk.changed], strict=True):

@@ -133,7 +133,7 @@ class Seeker:
             low = max(start, reach.start - sought.lead)
             if low > last:
                 break
-            at = coded.find(run, low, min(last, reach.end - bool(sought.lead)))
+            at = coded.find(run, low, min(last, reach.end))
             if at >= 0:
                 return at
         return -1
