@@ -10,7 +10,7 @@ from importlib import import_module
 
 from benchmarks.measure import Ratio, Result, conditions, version_of
 
-ROWS = ("startup", "agent_files", "gate", "search", "patch", "read", "web", "journal")
+ROWS = ("startup", "agent_files", "gate", "search", "patch", "read", "web", "journal", "turn")
 
 
 def main() -> int:

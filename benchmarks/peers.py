@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from benchmarks.measure import Skipped, environment
 
 HERE = Path(__file__).parent
 CACHE = HERE.parent / ".cache"
+NOTHING: Mapping[str, str] = {}
 
 
 class Missing(Exception):
@@ -35,6 +36,7 @@ class Peer:
 LLM = Peer("llm==0.36")
 FAST_AGENT = Peer("fast-agent-mcp==0.10.46", "3.13")
 PYDANTIC_AI = Peer("pydantic-ai-slim==2.66.0")
+PYDANTIC_AI_OPENAI = Peer("pydantic-ai-slim[openai]==2.66.0")
 OPENAI_AGENTS = Peer("openai-agents==0.24.0")
 
 
@@ -95,7 +97,7 @@ class Driver:
 
 
 @contextmanager
-def driving(peer: Peer, script: str) -> Iterator[Driver]:
+def driving(peer: Peer, script: str, extra: Mapping[str, str] = NOTHING) -> Iterator[Driver]:
     """A program of `drivers/`, running in the peer's environment.
 
     Raises:
@@ -104,6 +106,6 @@ def driving(peer: Peer, script: str) -> Iterator[Driver]:
     command = [programs(peer) / "python", HERE / "drivers" / script]
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        command, env=environment(), stdin=pipe, stdout=pipe, text=True
+        command, env={**environment(), **extra}, stdin=pipe, stdout=pipe, text=True
     ) as process:
         yield Driver(process)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.measure import Result, compare, of_function, of_reading
 from whence.loop.session import Session
-from whence.shapes.policy import Policy, Quotas
+from whence.shapes.policy import Limits, Policy, Quotas
 
 SIZE = 2_000_000_000
 LINE = b"2031-04-01T12:00:00Z worker %09d finished its part of the job without complaint\n"
@@ -17,7 +17,10 @@ BATCH = 100_000
 LINES = 100
 FAR = SIZE
 """An offset past the end of any file of that size."""
-UNLIMITED = Policy(quotas=Quotas(calls=None, calls_per_turn=None, repeats=None, seconds=None))
+UNLIMITED = Policy(
+    quotas=Quotas(calls=None, calls_per_turn=None, repeats=None),
+    limits=Limits(turn_chars=SIZE),
+)
 TIMES = 50
 
 

@@ -13,16 +13,17 @@ URL = "https://docs.python.org/3/library/"
 
 
 def ratios() -> Iterator[Result]:
-    what = "HTML of python3-doc to Markdown, main content, absolute links ÷ html-to-markdown"
+    what = "webpage to Markdown, python3-doc ÷ html-to-markdown without metadata"
     pages = _pages()
     if not pages:
         reason = "install the Debian package python3-doc, or set PYTHON_DOCS_HTML"
         yield Skipped("H", what, reason)
         return
-    from html_to_markdown import convert
+    from html_to_markdown import ConversionOptions, convert
 
+    options = ConversionOptions(extract_metadata=False)
     ours = of_function(lambda: [to_markdown(page, url=URL) for page in pages])
-    theirs = of_function(lambda: [convert(page) for page in pages])
+    theirs = of_function(lambda: [convert(page, options) for page in pages])
     yield compare("H", f"{what}, {len(pages)} pages", ours, theirs, goal=1.2)
 
 

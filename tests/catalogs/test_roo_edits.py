@@ -377,4 +377,5 @@ async def test_an_ignore_file_that_cannot_be_read_closes_everything(
 ) -> None:
     (work / ".rooignore").mkdir()
 
-    assert (await fault(session, "read_file", path="a.py")).code == "INVALID_ARGS"
+    for tool, more in (("read_file", {}), ("write_to_file", {"content": "x"})):
+        assert (await fault(session, tool, path="a.py", **more)).code == "PERMISSION_DENIED"

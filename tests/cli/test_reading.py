@@ -22,7 +22,10 @@ def test_tools_lists_every_tool_and_one_in_full(whence: Command) -> None:
     assert next(iter(shown["input_schema"]["properties"])) == "why"
 
     every = whence("tools", "--json", "--mode", "ask").json
-    assert {tool["name"] for tool in every} == {"fs.ls", "fs.read", "search.lexical"}
+    assert {tool["name"] for tool in every} == {
+        "fs.ls", "fs.read", "search.lexical", "read_file", "read_directory", "import_image",
+        "webpage_to_markdown", "fork",
+    }  # fmt: skip
     missing = whence("tools", "fs.raed")
     assert missing.code == 1
     assert "fs.read" in missing.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from pathlib import Path
@@ -9,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from whence.catalogs import load_catalogs
 
 pytestmark = pytest.mark.requirement("cli:show")
 LIBRARIAN = os.fspath(Path(__file__).parents[2] / "examples" / "librarian.chatmd")
-PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +87,6 @@ def test_a_file_with_errors_is_not_shown(whence: Command) -> None:
 def test_tools_can_be_shown_as_a_protocol_sends_them(whence: Command, protocol: str) -> None:
     tools = whence("tools", "--as", protocol).json
 
-    assert len(tools) == 8
+    assert len(tools) == len(load_catalogs())
     assert all("why" in json.dumps(tool) for tool in tools)
     assert "<fs_read>" in whence("tools", "fs.read", "--as", "xml").out

@@ -51,7 +51,7 @@ def test_a_command_executes_within_a_minute_and_without_network_unless_it_says_m
     assert tool.source == "shell"
     assert tool.handler is None
     assert tool.effects == {Effect.EXECUTE}
-    assert tool.sandbox == Sandbox(network=False, timeout_ms=60_000)
+    assert tool.sandbox == Sandbox(network=False, timeout_ms=65_000, output_chars=10_000)
 
 
 def test_everything_that_is_needed_to_run_it_is_kept() -> None:
@@ -70,7 +70,12 @@ def test_everything_that_is_needed_to_run_it_is_kept() -> None:
     )
     tool = one_tool(text)
     assert tool.effects == {Effect.EXECUTE, Effect.NETWORK, Effect.READ}
-    assert tool.sandbox == Sandbox(network=True, timeout_ms=120_000)
+    assert tool.sandbox == Sandbox(
+        network=True,
+        timeout_ms=125_000,
+        hosts=("api.example.org", "*.pypi.org:443"),
+        output_chars=500,
+    )
 
 
 @pytest.mark.parametrize(

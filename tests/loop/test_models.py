@@ -18,7 +18,7 @@ from tests.loop.agents import Heard, load
 from tests.provider.asking import CHAT, KEY, Voice, every_voice
 from tests.replay_server import Answer, ReplayServer, answering, events, streamed, then_close, whole
 from whence.errors import PermissionDenied, Unavailable, WhenceError
-from whence.loop.news import CallEnded, Notice, TextPiece
+from whence.loop.news import CallEnded, Compacted, Notice, TextPiece
 
 pytestmark = pytest.mark.anyio
 ARGUMENTS = {"why": "Find out what the note says", "path": "note.txt"}
@@ -46,9 +46,9 @@ def calling(provider: str) -> dict[str, Any]:
             "stop_reason": "tool_use", "usage": {"input_tokens": 5, "output_tokens": 7},
         }  # fmt: skip
     if provider == "openai":
-        call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "fs_read",
+        entry = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "fs_read",
                 "arguments": written, "status": "completed"}  # fmt: skip
-        return {"object": "response", "id": "r", "status": "completed", "output": [call]}
+        return {"object": "response", "id": "r", "status": "completed", "output": [entry]}
     function = {"name": "fs_read", "arguments": written}
     call: dict[str, Any] = {"id": "call_1", "type": "function", "function": function}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -187,6 +187,31 @@ async def test_without_its_key_a_files_model_gives_way_to_the_embedded_one(tmp_p
     assert "OPENAI_API_KEY" in notice
     with pytest.raises(WhenceError, match="OPENAI_API_KEY"):
         await load(path, model="gpt-5", environ={"PATH": ""}).run()
+
+
+@pytest.mark.requirement("loop:compaction")
+async def test_a_conversation_that_a_provider_finds_too_long_is_summed_up(tmp_path: Path) -> None:
+    path = tmp_path / "agent.chatmd"
+    turns = "".join(
+        f"<user>question {n}</user><assistant>answer {n}</assistant>\n" for n in range(9)
+    )
+    path.write_text(f"<system>Be brief.</system>\n{turns}", "utf-8")
+    said = {"message": "maximum context length exceeded", "code": "context_length_exceeded"}
+    answers = [
+        whole({"error": said}, 400),
+        *(streamed([events(*CHAT.says(words))]) for words in ("They talked.", "Fine.")),
+    ]
+    heard = Heard()
+    async with answering(*answers) as server:
+        agent = load(path, model="openai-chat/m", environ=environment(CHAT, server))
+        result = await agent.run("And now?", on=heard)
+    assert result.text == "Fine."
+    (summed,) = heard.of(Compacted)
+    assert "They talked." in summed.summary
+    last = server.requests[-1].body.decode()
+    assert "question 1" not in last
+    assert "And now?" in last
+    assert "question 1" in path.read_text("utf-8")
 
 
 def png() -> bytes:

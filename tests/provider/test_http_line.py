@@ -53,6 +53,30 @@ async def test_words_are_given_out_before_the_answer_ends(voice: Voice) -> None:
 
 
 @every_voice
+@pytest.mark.requirement("models:ended")
+async def test_a_server_that_keeps_a_finished_answer_open_is_not_waited_for(voice: Voice) -> None:
+    names = (
+        f"event: {one['type']}\n" if "type" in one else "" for one in map(as_object, voice.end)
+    )
+    body = events(*voice.words("Hello"))
+    for name, event in zip(names, voice.end, strict=True):
+        body += name.encode() + events(event)
+    async with (
+        answering(then_silence(streamed([body], end=False))) as server,
+        model_at(server, voice) as model,
+        asyncio.timeout(30),
+    ):
+        answer = await heard(talk(model))
+
+    assert answer.completion.text == "Hello"
+    assert answer.completion.stop is StopReason.END
+
+
+def as_object(event: object) -> dict[str, object]:
+    return event if isinstance(event, dict) else {}
+
+
+@every_voice
 @pytest.mark.requirement("models:cancel")
 async def test_cancelling_closes_the_connection(voice: Voice) -> None:
     begun = then_silence(streamed([events(*voice.words("First"))], end=False))

@@ -274,10 +274,10 @@ def test_a_picture_in_a_result_becomes_a_picture_and_the_rest_words() -> None:
     assert not is_image({"type": "image"})
     assert result_parts(picture) == (item.Image(item.Inline("image/png", "QUJD")),)
     assert result_parts(["a", picture, {"n": 1}]) == (
-        item.Text("a"), item.Image(item.Inline("image/png", "QUJD")), item.Text('{"n": 1}'),
+        item.Text("a"), item.Image(item.Inline("image/png", "QUJD")), item.Text('{"n":1}'),
     )  # fmt: skip
     assert result_parts("words") == (item.Text("words"),)
-    assert result_parts(["a", 1]) == (item.Text('["a", 1]'),)
+    assert result_parts(["a", 1]) == (item.Text('["a",1]'),)
 
 
 def test_the_imaging_library_is_loaded_only_for_pictures() -> None:

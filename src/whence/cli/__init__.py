@@ -19,6 +19,7 @@ COMMANDS = {
     "fmt": "lay agent files out, without touching their text",
     "log": "what happened and why: show, verify, why, stats, diff, undo",
     "merge": "git's merge driver for agent files",
+    "models": "which models can be used here; install fetches the embedded one",
     "new": "write a starter agent file",
     "run": "run an agent file to its answer",
     "show": "exactly what a model would be sent",

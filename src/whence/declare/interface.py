@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import jsonschema_rs
-
 from whence.chatmd.suggest import quoted
 from whence.declare.report import Report
 from whence.declare.shorthand import compile_schema
@@ -33,6 +31,8 @@ def read_interface(document: Document, report: Report) -> Interface:
 
 
 def _output(element: Element, report: Report) -> Schema | None:
+    import jsonschema_rs
+
     written = [part.strip() for part in (element.get("schema") or "", element.text)]
     given = [part for part in written if part]
     if len(given) != 1:

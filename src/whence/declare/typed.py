@@ -12,9 +12,6 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import jsonschema_rs
-import re2
-
 from whence.chatmd.suggest import quoted
 from whence.declare.report import Report
 from whence.declare.shorthand import compile_schema
@@ -126,6 +123,8 @@ def _pattern(element: Element, schema: Schema, report: Report) -> str | None:
     if "string" not in (kinds if isinstance(kinds, list) else [kinds]):
         report.bad(element, "pattern", "Only text can have a pattern.", 'Use type="string".')
         return None
+    import re2
+
     options = re2.Options()
     options.log_errors = False
     try:
@@ -169,6 +168,8 @@ def _refuse(word: str) -> None:
 
 def _checker(schema: Schema) -> Callable[[Any], bool]:
     """Whether a value fits; what is no JSON at all does not."""
+    import jsonschema_rs
+
     validator = jsonschema_rs.Draft202012Validator(
         schema, pattern_options=jsonschema_rs.RegexOptions(), offline=True
     )

@@ -183,8 +183,10 @@ class WorkspaceFiles(ConfinedFiles):
             found = None
         if found is not None and (follow or not stat.S_ISLNK(found.st_mode)):
             require_regular(change.path, found)
-        mode = stat.S_IMODE(found.st_mode) if found else change.mode
-        if found is None and mode is None and change.like is not None:
+        mode = change.mode
+        if mode is None and found is not None:
+            mode = stat.S_IMODE(found.st_mode)
+        elif mode is None and change.like is not None:
             mode = self._mode_of(change.like)
         return Target(directory, name, change.content, mode, found)
 

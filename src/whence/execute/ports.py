@@ -47,7 +47,7 @@ class Change:
     expect: bytes | None = None
     """The sha256 digest of the content that the change was made for; empty: there is no file."""
     mode: int | None = None
-    """The mode of a new file, where `like` does not give it."""
+    """The mode that the file gets; None: its own, that of `like`, or what the umask leaves."""
 
 
 class Writer(Protocol):

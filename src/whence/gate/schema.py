@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import jsonschema_rs
-from rapidfuzz import process
+from typing import TYPE_CHECKING, Any
 
 from whence.declare.toolbox import Mounted
 from whence.shapes.call import Fault
+
+if TYPE_CHECKING:
+    import jsonschema_rs
 
 _MOST_PROBLEMS = 10
 _DEEPEST = 64
@@ -86,6 +86,8 @@ def _unknown(mounted: Mounted, name: str) -> dict[str, str]:
     names = sorted(mounted.properties)
     habit = _HABITS.get(name)
     close = [habit] if habit in mounted.properties else []
+    from rapidfuzz import process
+
     close = close or [match[0] for match in process.extract(name, names, limit=1, score_cutoff=60)]
     takes = f"It takes {', '.join(names)}." if names else "It takes no arguments but why."
     return {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from whence.catalogs import NAMES, load_catalog
+from whence.catalogs import DEFAULT, NAMES, load_catalog
 from whence.chatmd.include import expand
 from whence.chatmd.parse import parse
 from whence.declare.command import command_line
@@ -166,7 +166,7 @@ async def _fetch(url: str, ports: Ports) -> AgentFile:
     resolved = resolve(
         expanded.document,
         catalogs={name: load_catalog(name) for name in NAMES},
-        default_catalogs=NAMES,
+        default_catalogs=DEFAULT,
         load_document=lambda src: parse(refuse(src, url)[1]),
         load_function=no_function,
     )

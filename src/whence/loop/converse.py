@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from whence.declare.toolbox import Toolbox
-from whence.errors import ExecutionFailed, UsageError
+from whence.errors import ExecutionFailed, InvalidArgs, UsageError
 from whence.gate.mode import group_of
 from whence.loop import compact
 from whence.loop.agent_file import AgentFile
@@ -161,13 +161,19 @@ class _Talk:
     async def to_answer(self) -> Completion:
         """Turn by turn."""
         while True:
-            completion = await turn(self._run)
+            try:
+                completion = await turn(self._run)
+            except InvalidArgs as error:
+                if error.details.get("too_long") and await self._compact():
+                    continue
+                raise
             if self._scope.budget.price_unknown:
                 self._say_price_is_unknown()
             if completion is not None:
                 self.answer = completion.text
                 return completion
-            await self._compact_if_long()
+            if self._run.context_tokens >= self._scope.compact_at:
+                await self._compact()
 
     async def fitting(self, completion: Completion) -> JSONValue:
         """The answer as a value of the agent's output schema, corrected by the model if need be."""
@@ -193,13 +199,12 @@ class _Talk:
         self._scope.budget.dollars = None
         self._scope.emit(Notice(text, self._scope.parent))
 
-    async def _compact_if_long(self) -> None:
+    async def _compact(self) -> bool:
+        """Sum up what is older; False where there is nothing to be gained."""
         run = self._run
-        if run.context_tokens < self._scope.compact_at:
-            return
         at = compact.split(run.items, 0)
         if at == 0:
-            return
+            return False
         summary = await compact.summarise(self._model, self._settings, run.items[:at])
         kept = run.items[at:]
         self._transcript.add([summary], f"{COMPACTED} {len(kept)}")
@@ -207,6 +212,7 @@ class _Talk:
         run.conversation = self._open()
         self._tell([summary, *kept])
         self._scope.emit(Compacted(at, summary.text, self._scope.parent))
+        return True
 
 
 def read_output(text: str, schema: JSONObject) -> tuple[JSONValue, str]:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import msgspec
 
 from whence.shapes.call import Fault, Outcome
-from whence.shapes.item import Image, Inline, Part, Text, ToolCall, ToolOutcome
-from whence.shapes.json import JSONValue
+from whence.shapes.item import Text, ToolCall, ToolOutcome
+from whence.shapes.vision import result_parts
 
 
 def shown(call: ToolCall, outcome: Outcome) -> ToolOutcome:
     """A result as its text or its picture, a fault as the protocol's error object."""
     if outcome.fault is not None:
         return _fault(call, outcome.fault, outcome.tool)
-    parts = _parts(outcome.result)
+    parts = list(result_parts(outcome.result))
+    words = all(isinstance(part, Text) for part in parts)
     remarks = _remarks(outcome)
     if remarks and isinstance(parts[-1], Text):
         parts[-1] = Text(f"{parts[-1].text}\n{remarks}")
     elif remarks:
         parts.append(Text(remarks))
-    structured = None if isinstance(outcome.result, str) else outcome.result
+    structured = outcome.result if words and not isinstance(outcome.result, str) else None
     return ToolOutcome(
         call.id, tuple(parts), structured=structured, name=call.name, custom=call.custom
     )
@@ -41,14 +42,6 @@ def interrupted(call: ToolCall, reason: str) -> ToolOutcome:
 def _fault(call: ToolCall, fault: Fault, tool: str) -> ToolOutcome:
     text = msgspec.json.encode({"error": fault.as_json()}).decode()
     return ToolOutcome(call.id, (Text(text),), is_error=True, name=tool, custom=call.custom)
-
-
-def _parts(result: JSONValue) -> list[Part]:
-    if isinstance(result, str):
-        return [Text(result)]
-    if isinstance(result, dict) and result.get("type") == "image" and "data" in result:
-        return [Image(Inline(str(result.get("media_type")), str(result["data"])))]
-    return [Text(msgspec.json.encode(result).decode())]
 
 
 def _remarks(outcome: Outcome) -> str:

@@ -12,6 +12,7 @@ import os
 import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
@@ -21,6 +22,7 @@ from whence.errors import Unavailable
 from whence.provider.retry import DEFAULT_TIMEOUTS, Timeouts
 
 _KEEP_OPEN_S = 120.0
+_SETTLE_S = 1.0
 _SOCKET_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
 """A peer that is gone is found out, while one that only thinks may be silent for long."""
 if hasattr(socket, "TCP_KEEPIDLE"):
@@ -122,6 +124,16 @@ class Reply:
         if self._deadline is not None:
             self._opened.append(self._until_deadline(self._opened[0]))
         return self._opened[-1]
+
+    async def settle(self) -> None:
+        """Read what is left behind the last word, so that the connection can be kept.
+
+        A server that does not end its answer then is not waited for.
+        """
+        with suppress(httpx2.RequestError, TimeoutError):
+            async with asyncio.timeout(_SETTLE_S):
+                async for _ in self._opened[-1]:
+                    pass
 
     async def _until_deadline(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         while True:

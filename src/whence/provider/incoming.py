@@ -17,6 +17,11 @@ from whence.shapes.item import Item, Message, Reasoning
 
 _EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
+_LAST_DATA = b"[DONE]"
+_LAST_EVENTS = frozenset(
+    {"message_stop", "response.completed", "response.incomplete", "response.failed"}
+)
+
 
 class Incoming:
     """Reads what a server sends, whether or not it streams as it was asked to."""
@@ -37,6 +42,8 @@ class Incoming:
         self._reader = SseReader()
         self._assembler = self._new_assembler()
         self._streams = status < 300 and "event-stream" in self._kind
+        self.ended = False
+        """Whether the server has said that nothing follows."""
         self._body: list[bytes] = []
         self._size = 0
 
@@ -58,6 +65,8 @@ class Incoming:
         try:
             for event in self._reader.feed(piece):
                 deltas += self._assembler.feed(event)
+                if event.data == _LAST_DATA or event.event in _LAST_EVENTS:
+                    self.ended = True
         except ParseError as error:
             raise Broken("broken", error.message) from error
         return deltas

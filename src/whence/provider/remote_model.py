@@ -107,6 +107,9 @@ class RemoteConversation:
                         for delta in incoming.feed(piece):
                             said = True
                             yield self._own(delta)
+                        if incoming.ended:
+                            await reply.settle()
+                            break
             except Broken as error:
                 broken = error
             rest, completion = self._finished(incoming, broken)

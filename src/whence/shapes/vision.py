@@ -33,4 +33,8 @@ def result_parts(result: JSONValue) -> tuple[Part, ...]:
 def _part(value: JSONValue) -> Part:
     if isinstance(value, dict) and is_image(value):
         return Image(Inline(value["media_type"], value["data"]))
-    return Text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return Text(value if isinstance(value, str) else _json(value))
+
+
+def _json(value: JSONValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

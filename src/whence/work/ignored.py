@@ -11,7 +11,7 @@ import re
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass, replace
 
-from whence.errors import NotFound, PermissionDenied
+from whence.errors import NotFound, PermissionDenied, WhenceError
 from whence.execute.ports import Files, Kind, Ports
 from whence.shapes.json import JSONObject
 from whence.shapes.tool import Tool
@@ -40,6 +40,11 @@ class Ignored:
                 text = file.read(_LARGEST).decode("utf-8-sig", "replace")
         except NotFound:
             return cls(None)
+        except WhenceError as error:
+            raise PermissionDenied(
+                f"{NAME} cannot be read, so that nothing can be allowed: {error.message}",
+                f"Ask the user to correct {NAME}.",
+            ) from None
         lines = [line.removesuffix("\r") for line in text.split("\n")]
         return cls(Rules.of(lines), _patterns(lines))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from whence.declare.function import tool
 from whence.errors import InvalidArgs, WhenceError
@@ -45,18 +45,22 @@ class Ranges(Whole, forbid_unknown_fields=True):
     """A file, or parts of it."""
 
     line_ranges: (
-        Annotated[list[_Lines], Meta(description="[first, last] lines; all if absent")] | None
-    ) = None
+        Annotated[list[_Lines], Meta(description="[first, last] lines; all if absent")]
+        | None
+        | UnsetType
+    ) = UNSET
 
 
 class Indentation(msgspec.Struct, forbid_unknown_fields=True):
     """The block around a line."""
 
-    anchor_line: Annotated[int, Meta(description="A line of it, counted from 1")] | None = None
-    max_levels: Annotated[int, Meta(ge=0, description="Enclosing blocks; 0: all")] | None = None
-    include_siblings: Annotated[bool, Meta(description="Its neighbours, too")] | None = None
-    include_header: Annotated[bool, Meta(description="The file's imports, too")] | None = None
-    max_lines: Annotated[int, Meta(ge=1, description="Lines at most")] | None = None
+    anchor_line: Annotated[int, Meta(description="A line of it")] | None | UnsetType = UNSET
+    max_levels: (
+        Annotated[int, Meta(ge=0, description="Enclosing blocks; 0: all")] | None | UnsetType
+    ) = UNSET
+    include_siblings: Annotated[bool, Meta(description="Its neighbours")] | None | UnsetType = UNSET
+    include_header: Annotated[bool, Meta(description="The imports")] | None | UnsetType = UNSET
+    max_lines: Annotated[int, Meta(ge=1, description="At most")] | None | UnsetType = UNSET
 
 
 @dataclass(slots=True)

@@ -96,6 +96,8 @@ class Ground:
             return
         call_kernel("unshare", _NEW_MOUNTS)
         call_kernel("mount", b"none", b"/", None, _RECURSIVE | _SLAVE, None)
+        # Every mount is copied for every sandbox, and a machine has many below this one.
+        libc().umount2(os.fsencode(_STAGE), _DETACH)
         call_kernel("mount", b"tmpfs", os.fsencode(_STAGE), b"tmpfs", 0, b"mode=755")
         self._entered = True
 

@@ -12,9 +12,8 @@ from whence.shapes.process import Program
 
 _TREES = ("usr", "bin", "sbin", "opt", "nix", "gnu")
 _SETTINGS = (
-    "alternatives", "fonts", "gitconfig", "group", "hosts", "ld.so.cache", "localtime",
-    "mime.types", "nsswitch.conf", "os-release", "passwd", "pki", "protocols", "services",
-    "ssl/certs", "ssl/openssl.cnf", "terminfo",
+    "alternatives", "fonts", "group", "hosts", "ld.so.cache", "localtime", "nsswitch.conf",
+    "os-release", "passwd", "pki", "ssl/certs", "ssl/openssl.cnf",
 )  # fmt: skip
 _FORBIDDEN = ("/", "/proc", "/dev", "/sys", "/usr", "/etc", "/run", "/boot")
 

@@ -50,6 +50,8 @@ Call: {"dish": "apple pie"}
 """Shows what a call looks like; the tools are none that anybody has."""
 
 _VALUE_TOKENS = 96
+_SHOWN = 800
+"""Characters of anything in a prompt: the whole must fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +198,8 @@ class _Filler:
         """Places that the request names go first: what stands behind the name is theirs."""
         slots = [s for s in self._slots if s.at not in self._known.values and self._is_text(s)]
         slots.sort(key=lambda slot: not plainly.behind_name(slot, self._known))
-        for position, slot in enumerate(slots):
-            await self._fill_text(slot, last=position == len(slots) - 1)
+        for position, slot in enumerate(slots, 1):
+            await self._fill_text(slot, slots[position:])
 
     def _is_text(self, slot: Slot) -> bool:
         if slot.required:
@@ -205,12 +207,13 @@ class _Filler:
         named = any(plainly.names(slot, piece) for piece in self._known.pieces)
         return slot.want is Want.TEXT and named
 
-    async def _fill_text(self, slot: Slot, *, last: bool) -> None:
+    async def _fill_text(self, slot: Slot, later: Sequence[Slot]) -> None:
         quoted = self._known.free((Kind.QUOTED,))
-        if quoted and (last or len(quoted) > 1):
-            await self._take_one(slot, quoted)
+        behind = plainly.behind_name(slot, self._known)
+        if quoted and (not later or len(quoted) > 1) and not (behind and behind[0] not in quoted):
+            await self._take_one(slot, [i for i in quoted if i in behind] or quoted)
             return
-        allowed, starts = plainly.text_places(slot, self._known, last=last)
+        allowed, starts = plainly.text_places(slot, self._known, later)
         grammar = spans(self._known.request, self._known.pieces, allowed, starts)
         if grammar is not None:
             said = await self._ask(slot, '"', grammar)
@@ -252,9 +255,9 @@ class _Filler:
         )
         first_line = tool.description.partition("\n")[0]
         return (
-            f"{EXAMPLES}Tool: {self._mounted.wire} ({first_line})\n{described}\n"
-            f"Request: {self._known.request}\nCall: {{{so_far}{', ' if so_far else ''}"
-            f"{_json(slot.name)}: "
+            f"{EXAMPLES}Tool: {self._mounted.wire} ({first_line[:_SHOWN]})\n{described[:_SHOWN]}\n"
+            f"Request: {self._known.request[:_SHOWN]}\n"
+            f"Call: {{{so_far[-_SHOWN:]}{', ' if so_far else ''}{_json(slot.name)}: "
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +38,16 @@ _ASKING = re.compile(
     |who\ is|where\ is)[\s,]+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ENDING = 3
+"""Letters that the form of a word may add."""
+_PREPOSITIONS = {
+    "from": frozenset("origin source start sender".split()),
+    "to": frozenset("destination target recipient receiver".split()),
+    "on": frozenset("date day".split()),
+    "at": frozenset("time hour".split()),
+    "by": frozenset("artist author".split()),
+}
+"""What stands before a value may tell whose it is."""
 _NEGATIVE = re.compile(
     r"\b(?:off|not|no|never|without|disable|disabled|false|don't|stop)\b", re.IGNORECASE
 )
@@ -87,14 +97,19 @@ def belongs(slot: Slot, piece: Piece) -> bool:
 def names(slot: Slot, piece: Piece) -> bool:
     """Whether a word is the name of the place, in one form or another."""
     word = piece.text.lower()
-    return piece.kind is Kind.WORD and any(same_word(word, name) for name in slot.words)
+    if piece.kind is not Kind.WORD:
+        return False
+    if word in _PREPOSITIONS:
+        return word in slot.words or not slot.words.isdisjoint(_PREPOSITIONS[word])
+    return any(same_word(word, name) for name in slot.words)
 
 
 def same_word(one: str, other: str) -> bool:
     """Whether two words share their beginning: `label`, `labels`, `labelled`."""
     short, long = sorted((one, other), key=len)
     stem = short[:-1] if len(short) > 4 else short
-    return one == other or (len(short) > 3 and long.startswith(stem))
+    near = len(short) > 3 and len(long) - len(short) <= _ENDING
+    return one == other or (near and long.startswith(stem))
 
 
 def said_choices(slot: Slot, known: Known) -> list[tuple[Any, list[int]]]:
@@ -180,12 +195,22 @@ def says_here(known: Known) -> bool:
     return _HERE.search(known.request) is not None
 
 
-def text_places(slot: Slot, known: Known, *, last: bool) -> tuple[list[int], list[int]]:
-    """The pieces that a text may be made of, and those that it may begin with."""
-    free = known.free(kind for kind in Kind if kind is not Kind.QUOTED)
+def text_places(
+    slot: Slot, known: Known, later: Sequence[Slot] = ()
+) -> tuple[list[int], list[int]]:
+    """The pieces that a text may be made of, and those that it may begin with.
+
+    The names of places that are filled later end a text.
+    """
+    free = [
+        index
+        for index in known.free(kind for kind in Kind if kind is not Kind.QUOTED)
+        if not any(names(other, known.pieces[index]) for other in later)
+    ]
     at = colon(known)
     if at is not None:
         # A colon parts who is spoken to from what is said.
+        last = not later
         side = [index for index in free if (index > at) is last]
         return (side, side[:1] if last else side) if side else (free, free)
     behind = behind_name(slot, known)
@@ -197,13 +222,13 @@ def text_places(slot: Slot, known: Known, *, last: bool) -> tuple[list[int], lis
 
 
 def behind_name(slot: Slot, known: Known) -> list[int]:
-    """The piece behind the name of the place, where the request says that name once."""
+    """The piece behind the name of the place, where the request says that name in one place."""
     cues = [index for index, piece in enumerate(known.pieces) if index and names(slot, piece)]
-    if len(cues) != 1 or known.pieces[cues[0]].ends:
+    if not cues or cues[-1] - cues[0] > 2 or known.pieces[cues[-1]].ends:
         return []
-    after = range(cues[0] + 1, len(known.pieces))
+    after = range(cues[-1] + 1, min(cues[-1] + 3, len(known.pieces)))
     behind = [index for index in after if may_begin(known.pieces[index])][:1]
-    return [index for index in behind if index in known.free(Kind) and index - cues[0] < 3]
+    return [index for index in behind if index in known.free(Kind)]
 
 
 def beside_name(slot: Slot, known: Known, indices: Iterable[int]) -> list[int]:

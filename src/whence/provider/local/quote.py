@@ -72,12 +72,12 @@ def fault(outcome: ToolOutcome) -> str:
 
 
 def sentences_of(text: str) -> list[Sentence]:
-    """The sentences of a document, without what only lays it out."""
+    """The sentences of a document that tell something, without what only lays it out."""
     return [
         Sentence(sentence.strip(_BARE), number)
         for number, line in enumerate(text.splitlines(), 1)
         for sentence in _SENTENCE.split(line.strip(_BARE))
-        if len(sentence.split()) >= _WORDS_OF_SENTENCE
+        if len(sentence.split()) >= _WORDS_OF_SENTENCE and not sentence.endswith("?")
     ]
 
 

@@ -57,9 +57,10 @@ class Slot:
         return frozenset(name_words(self.name))
 
 
-_PATHS = frozenset(
-    "path file filename filepath folder directory dir src dst source destination scope root".split()
-)
+_PATHS = frozenset("path file filename filepath folder directory dir src dst".split())
+_FILES = re.compile(r"\b(?:files?|folders?|director(?:y|ies)|paths?)\b", re.IGNORECASE)
+_PLACES = frozenset("source destination target scope root".split())
+"""Names of paths only where the description speaks of files."""
 _URLS = frozenset("url uri link href website".split())
 _GLOBS = frozenset("glob wildcard".split())
 _TIMES = frozenset("time hour clock".split())
@@ -147,6 +148,8 @@ def _want_of_string(at: tuple[str, ...], schema: Mapping[str, Any], paths: froze
     if isinstance(form, str) and form in _FORMATS:
         return _FORMATS[form]
     words = name_words(at[-1])
+    if _PLACES.intersection(words) and _FILES.search(str(schema.get("description"))):
+        return Want.PATH
     for known, want in (
         (_URLS, Want.URL), (_GLOBS, Want.GLOB), (_PATHS, Want.PATH), (_TIMES, Want.TIME),
     ):  # fmt: skip

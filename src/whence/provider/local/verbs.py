@@ -37,16 +37,19 @@ for _group, _listed in _GROUPS.items():
         _OF_WORD.setdefault(_word, set()).add(_group)
 _TELLING = frozenset("search read list get translate add define".split())
 _ASKING = frozenset("what what's which who where when how is are does do".split())
+_LIGHT = frozenset("make take give do have".split())
+_REACH = 4
 _WORD = re.compile(r"[a-z]+")
 
 
 def wanted(words: Sequence[str]) -> frozenset[str]:
     """What a request may want; its words begin with its verb, or with what it asks for.
 
-    An order says it with its verb, a question with any of its words.
+    An order says it with its verb, or with what is to be made or taken; a question with any word.
     """
-    asking = words[:1] and words[0] in _ASKING
-    return _meant(words if asking else words[:1])
+    if words[:1] and words[0] in _ASKING:
+        return _meant(words)
+    return _meant(words[: _REACH if words[:1] and words[0] in _LIGHT else 1])
 
 
 def done_by(tool: Tool) -> frozenset[str]:

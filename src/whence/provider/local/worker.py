@@ -23,7 +23,8 @@ from typing import IO, Any
 from whence.provider.local.minilm import MiniLM
 from whence.provider.local.weights import CHAT, MINILM, VOCABULARY
 
-CONTEXT = 4096
+CONTEXT = 2048
+"""In tokens; prompts are kept well below it, and memory is paid for all of it."""
 
 
 class Chat:
