@@ -52,6 +52,8 @@ async def fault(session: Session, tool: str, **arguments: Any) -> Any:
 
 def shape(schema: Any) -> Any:
     """Names, types, choices and what is required."""
+    if "anyOf" in schema:
+        (schema,) = [kind for kind in schema["anyOf"] if kind != {"type": "null"}]
     kind: dict[str, Any] = (
         {"enum": schema["enum"]} if "enum" in schema else {"type": schema["type"]}
     )

@@ -275,11 +275,9 @@ async def mkdir(ports: Ports, path: Annotated[str, "Directory to make"]) -> str:
 @tool(category="web", source="builtin", effects=(Effect.NETWORK,), sandbox=_WEB)
 async def get_url_content(ports: Ports, url: Annotated[str, "Address of a page"]) -> Reply:
     """Read the visible text of a web page, a line for each piece of it."""
-    from whence.work.web.page import Form, recent_pages, web_document
+    from whence.work.web.page import get_url_content, recent_pages
 
-    page = await web_document(
-        url, Form.TEXT, http=ports.http, cache=recent_pages(), allow=ports.hosts
-    )
+    page = await get_url_content(url, http=ports.http, cache=recent_pages(), allow=ports.hosts)
     return Reply(page.markdown, warnings=page.warnings)
 
 

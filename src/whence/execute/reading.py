@@ -26,10 +26,10 @@ def os_error(error: OSError, path: str) -> WhenceError:
     text = os.strerror(number)
     if number == errno.ENOENT:
         return NotFound(
-            f"no such file or directory: {path!r}", "Check the path; fs.ls lists what is there."
+            f"no such file or directory: {path!r}", "Check the path, or list its directory."
         )
     if number == errno.EISDIR:
-        return InvalidArgs(f"{path!r} is a directory", "Name a file in it; fs.ls lists them.")
+        return InvalidArgs(f"{path!r} is a directory", "Name a file in it, or list it.")
     if number == errno.ENOTDIR:
         return InvalidArgs(f"{path!r}: a part of the path is not a directory", "Check the path.")
     if number in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -93,7 +93,7 @@ class ConfinedFiles:
         try:
             descriptor = open_beneath(root.descriptor, relative, os.O_RDONLY | os.O_DIRECTORY)
         except NotADirectoryError:
-            raise InvalidArgs(f"{path!r} is not a directory", "Read it with fs.read.") from None
+            raise InvalidArgs(f"{path!r} is not a directory", "Read it as a file.") from None
         except OSError as error:
             raise os_error(error, path) from None
         try:
@@ -221,7 +221,7 @@ def require_regular(path: str, found: os.stat_result) -> None:
     if stat.S_ISREG(found.st_mode):
         return
     if stat.S_ISDIR(found.st_mode):
-        raise InvalidArgs(f"{path!r} is a directory", "Name a file in it; fs.ls lists them.")
+        raise InvalidArgs(f"{path!r} is a directory", "Name a file in it, or list it.")
     kind = "link" if stat.S_ISLNK(found.st_mode) else "device, socket or FIFO"
     raise InvalidArgs(f"{path!r} is a {kind}, not a regular file", "Choose a regular file.")
 

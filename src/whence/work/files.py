@@ -269,7 +269,7 @@ def open_file(files: Files, path: str) -> BinaryIO:
 
 def _missing(path: str) -> NotFound:
     return NotFound(
-        f"no such file or directory: {path!r}", "Check the path; fs.ls lists what is there."
+        f"no such file or directory: {path!r}", "Check the path, or list its directory."
     )
 
 

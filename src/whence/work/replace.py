@@ -50,8 +50,8 @@ def _refusal(error: Conflict, path: str, find: str) -> Conflict:
             f"Error Found multiple occurrences of {quoted(find)} in {path}, but all set to false. "
             "Use apply_patch instead."
         )
-        numbers = error.details.get("lines")
-        hint = f"It is in lines {numbers}. Use apply_patch with lines around the one that is meant."
+        where = error.message.rpartition(": ")[2]
+        hint = f"It is in {where}. Use apply_patch with lines around the one that is meant."
         return Conflict(message, hint, details=error.details)
     message = f"No occurrences of {quoted(find)} found in {path}."
     return Conflict(message, f"{error.suggestion} ({error.message}.)", details=error.details)

@@ -16,7 +16,7 @@ QUIET = 0.90
 
 
 @pytest.mark.requirement("local:evaluation-set")
-def test_the_set_is_large_and_varied_and_half_of_it_was_never_tuned_on() -> None:
+def test_the_set_is_large_and_varied_and_has_parts_that_were_held_out() -> None:
     _, requests = load()
     asked = [request for request in requests if request["calls"]]
     tools = {name for request in asked for call in request["calls"] for name in call}

@@ -19,6 +19,7 @@ WRITE = Effect.WRITE
 _NOTICE = (
     "This is the file now; there is no need to read it again. Later edits start from this state."
 )
+_ALL_NOTICE = "These are the files now; there is no need to read them again."
 _PATH = "File, relative to the workspace"
 _OLD = "The text to replace, exactly as in the file, without line numbers"
 _NEW = "The text that takes its place; empty deletes"
@@ -158,7 +159,7 @@ async def apply_patch(
         FilePatched(one.path, words[one.deed], one.added, one.removed, one.moved_from)
         for one in done.files
     ]
-    written = PatchWritten(patched, _NOTICE, done.text)
+    written = PatchWritten(patched, _ALL_NOTICE, done.text)
     return Reply(written, warnings=done.warnings, bytes_written=done.bytes_written)
 
 

@@ -32,13 +32,14 @@ _EXAMPLES = (
         why="See how the request is checked before it is sent",
     ),
 )
+_FILE = "File, relative to the workspace"
 _Lines = Annotated[list[int], Meta(min_length=2, max_length=2)]
 
 
 class Whole(msgspec.Struct, forbid_unknown_fields=True):
     """A file."""
 
-    path: Annotated[str, Meta(description="File, relative to the workspace")]
+    path: Annotated[str, Meta(description=_FILE)]
 
 
 class Ranges(Whole, forbid_unknown_fields=True):
@@ -46,21 +47,21 @@ class Ranges(Whole, forbid_unknown_fields=True):
 
     line_ranges: (
         Annotated[list[_Lines], Meta(description="[first, last] lines; all if absent")]
-        | None
         | UnsetType
+        | None
     ) = UNSET
 
 
 class Indentation(msgspec.Struct, forbid_unknown_fields=True):
     """The block around a line."""
 
-    anchor_line: Annotated[int, Meta(description="A line of it")] | None | UnsetType = UNSET
+    anchor_line: Annotated[int, Meta(description="A line of it")] | UnsetType | None = UNSET
     max_levels: (
-        Annotated[int, Meta(ge=0, description="Enclosing blocks; 0: all")] | None | UnsetType
+        Annotated[int, Meta(ge=0, description="Enclosing blocks; 0: all")] | UnsetType | None
     ) = UNSET
-    include_siblings: Annotated[bool, Meta(description="Its neighbours")] | None | UnsetType = UNSET
-    include_header: Annotated[bool, Meta(description="The imports")] | None | UnsetType = UNSET
-    max_lines: Annotated[int, Meta(ge=1, description="At most")] | None | UnsetType = UNSET
+    include_siblings: Annotated[bool, Meta(description="Its neighbours")] | UnsetType | None = UNSET
+    include_header: Annotated[bool, Meta(description="The imports")] | UnsetType | None = UNSET
+    max_lines: Annotated[int, Meta(ge=1, description="At most")] | UnsetType | None = UNSET
 
 
 @dataclass(slots=True)
@@ -124,12 +125,13 @@ def reader(*, partial_reads: bool, most_files: int, images: bool) -> Tool:
 
     async def parts(  # noqa: PLR0913, PLR0917 - the arguments of the tool
         ports: Ports,
-        path: Annotated[str, "File, relative to the workspace"] | None = None,
+        path: Annotated[str, Meta(description=_FILE)] | None = None,
         mode: Annotated[
-            Literal["slice", "indentation"], "Lines from offset on, or the block around a line"
+            Literal["slice", "indentation"],
+            Meta(description="Lines from offset on, or the block around a line"),
         ]
         | None = None,
-        offset: Annotated[int, "First line, counted from 1"] | None = None,
+        offset: Annotated[int, Meta(description="First line, counted from 1")] | None = None,
         limit: Annotated[int, Meta(ge=1, description=f"Lines; default {slices.LINES}")]
         | None = None,
         indentation: Indentation | None = None,

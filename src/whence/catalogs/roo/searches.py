@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from typing import Annotated
 
+from msgspec import Meta
+
 from whence.declare.function import tool
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
@@ -63,7 +65,7 @@ async def search_files(
     ports: Ports,
     path: Annotated[str, "Directory or file to search"],
     regex: Annotated[str, "Regular expression, Rust syntax, for one line"],
-    file_pattern: Annotated[str, "Which files, as *.ts"] | None = None,
+    file_pattern: Annotated[str, Meta(description="Which files, as in *.ts")] | None = None,
 ) -> Reply:
     """Search files by regular expression; each result comes with a line above and below."""
     from whence.work.grouping import find_groups

@@ -18,7 +18,7 @@ from whence.provider.local.engine import Networks
 from whence.provider.local.grammar import is_loose, one_of, spans
 from whence.provider.local.pieces import Kind, number_of
 from whence.provider.local.plainly import Known
-from whence.provider.local.slots import Slot, Want, slots_of
+from whence.provider.local.slots import Slot, Want, name_words, slots_of
 
 EXAMPLES = """\
 Tool: book_table (Reserve a table in a restaurant)
@@ -132,12 +132,16 @@ class _Filler:
                 await self._take_one(slot, indices)
 
     async def _fill_numbers(self) -> None:
-        slots = self._of(Want.NUMBER)
+        slots = sorted(self._of(Want.NUMBER), key=lambda slot: not self._named_number(slot))
         for position, slot in enumerate(slots):
             said = [index for _, index in plainly.said_numbers(slot, self._known)]
             if said:
                 index = await self._choose(slot, said, len(slots) - position)
                 self._known.take(slot, number_of(self._known.pieces[index]), [index])
+
+    def _named_number(self, slot: Slot) -> bool:
+        said = [index for _, index in plainly.said_numbers(slot, self._known)]
+        return len(plainly.beside_name(slot, self._known, said)) == 1
 
     async def _fill_paths(self) -> None:
         slots = self._of(Want.PATH)
@@ -184,7 +188,7 @@ class _Filler:
         cues = [i for i, piece in enumerate(self._known.pieces) if plainly.names(slot, piece)]
         if not cues and not slot.required:
             return
-        start = cues[0] + 1 if cues else 1
+        start = cues[0] + 1 if cues else self._behind_tool()
         indices = [
             index
             for index in range(start, len(self._known.pieces))
@@ -193,6 +197,12 @@ class _Filler:
         if indices:
             values = [self._known.pieces[index].text for index in indices]
             self._known.take(slot, values, [*cues, *indices])
+
+    def _behind_tool(self) -> int:
+        """Where the words behind the tool's own name begin, as in `run git log`."""
+        own = frozenset(name_words(self._mounted.name))
+        said = [i for i, piece in enumerate(self._known.pieces) if piece.text.lower() in own]
+        return said[-1] + 1 if said else 1
 
     async def _fill_texts(self) -> None:
         """Places that the request names go first: what stands behind the name is theirs."""

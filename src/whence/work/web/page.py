@@ -48,6 +48,18 @@ async def webpage_to_markdown(
     )
 
 
+async def get_url_content(
+    url: str,
+    *,
+    http: HttpGetter,
+    cache: PageCache | None = None,
+    allow: HostPolicy = PUBLIC,
+    limits: FetchLimits = FETCH_LIMITS,
+) -> Page:
+    """All visible text of a page, a line for each piece of it."""
+    return await web_document(url, Form.TEXT, http=http, cache=cache, allow=allow, limits=limits)
+
+
 async def web_document(
     url: str,
     form: Form,

@@ -51,9 +51,9 @@ def test_an_exact_place_wins_over_one_that_is_only_alike() -> None:
 
 @pytest.mark.requirement("v4a:levels")
 def test_context_keeps_the_lines_of_the_file() -> None:
-    edited = attempt("def f():  \n\treturn “1”\n", " def f():", '-return "1"', "+return 2")
+    edited = attempt("def f():  \n\tx = “1”\n", " def f():", '-    x = "1"', "+    x = 2")
 
-    assert edited.text == "def f():  \n\treturn 2\n"
+    assert edited.text == "def f():  \n\tx = 2\n"
 
 
 @pytest.mark.requirement("v4a:levels")

@@ -142,17 +142,13 @@ def test_markers_with_a_sign_are_lines_of_a_file() -> None:
     assert hunk.new == ["*** Begin Patch", "*** Update File: y", "@@ x"]
 
 
+PARTS = """\
+*** Begin Patch|*** End Patch|*** Add File: a|*** Update File: b|*** Delete File: c|*** Move to: d\
+|*** End of File|***||@@|@@ x|@@x| |+1|-2| 3|4|+\r| \r\r|\\ No newline|```|<<EOF|EOF"""
+
+
 @settings(deadline=None, max_examples=200)
-@given(
-    st.lists(
-        st.sampled_from(
-            ["*** Begin Patch", "*** End Patch", "*** Add File: a", "*** Update File: b", "***", ""]
-            + ["*** Delete File: c", "*** Move to: d", "*** End of File", "@@", "@@ x", "@@x", " "]
-            + ["+1", "-2", " 3", "4", "+\r", " \r\r", "\\ No newline", "```", "<<EOF", "EOF"]
-        ),
-        max_size=12,
-    )
-)
+@given(st.lists(st.sampled_from(PARTS.split("|")), max_size=12))
 def test_any_text_is_a_patch_or_a_syntax_error(lines: list[str]) -> None:
     for text in ("\n".join(lines), wrapped(*lines)):
         try:

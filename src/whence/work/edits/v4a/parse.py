@@ -60,7 +60,8 @@ class _Parser:
                 first, end = self._trimmed(first + 1, end - 1)
         opening = self.lines[first] if first < end else ""
         if opening.strip() != grammar.BEGIN:
-            raise syntax_error(first + 1, f"expected {grammar.BEGIN!r}, found {shown(opening)}")
+            number = min(first + 1, len(self.lines))
+            raise syntax_error(number, f"expected {grammar.BEGIN!r}, found {shown(opening)}")
         closing = self.lines[end - 1]
         if closing.strip() != grammar.END:
             raise syntax_error(
