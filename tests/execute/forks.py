@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import traceback
@@ -53,15 +54,24 @@ def die_at(count: int, *, after: bool = False) -> None:
         setattr(os, name, wrapped(getattr(os, name)))
 
 
-def fail_at(count: int, error: OSError) -> None:
-    """Let call number `count` of the system fail in this process."""
+def refuse_links() -> None:
+    """Let this process see a filesystem without hard links."""
+
+    def refused(*args: object, **options: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    os.link = refused  # type: ignore[assignment]
+
+
+def fail_at(count: int, error: OSError, *, always: bool = False) -> None:
+    """Let call number `count` of the system fail in this process, or all calls from there on."""
     made = 0
 
     def wrapped(real: Callable[..., object]) -> Callable[..., object]:
         def call(*args: object, **options: object) -> object:
             nonlocal made
             made += 1
-            if made == count:
+            if made == count or (always and made > count):
                 raise error
             return real(*args, **options)
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.local_server import LOOPBACK, answer, redirect, serving
 
+from tests.local_server import LOOPBACK, answer, redirect, serving
 from whence.errors import (
     ExecutionFailed,
     InvalidArgs,

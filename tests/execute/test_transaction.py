@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.execute.forks import die_at, fail_at, forked
+from tests.execute.forks import die_at, fail_at, forked, refuse_links
 from whence.errors import (
     Conflict,
     ExecutionFailed,
@@ -282,10 +282,71 @@ def test_an_error_in_the_middle_is_followed_by_the_old_state(tmp_path: Path, aft
     root.close()
 
 
+@ATOMIC
+@pytest.mark.parametrize("after", range(1, 90, 6))
+def test_what_cannot_be_restored_is_restored_at_the_next_start(tmp_path: Path, after: int) -> None:
+    """A disk that fails for good takes nothing with it, as long as it comes back."""
+    before, done = both(tmp_path)
+    root = make(tmp_path / "work")
+
+    def attempt() -> None:
+        fail_at(after, OSError(errno.EIO, os.strerror(errno.EIO)), always=True)
+        files(root).change(CHANGES)
+
+    ended = forked(attempt)
+    recover(root)
+
+    assert tree(tmp_path / "work") == (done if ended == 0 else before)
+    root.close()
+
+
+@ATOMIC
+@pytest.mark.parametrize("path", ["a.txt", "gone.txt", "new/deep/d.txt"])
+def test_a_file_that_changes_while_it_is_edited_stays_and_so_do_all_others(
+    work: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(work)
+    synced = os.fdatasync
+
+    def busy(descriptor: int) -> None:
+        synced(descriptor)
+        if (work / path).parent.exists():
+            (work / path).write_text("mine")
+
+    monkeypatch.setattr(os, "fdatasync", busy)
+    with pytest.raises(Conflict, match="changed while it was edited"):
+        files(Root(work)).change(CHANGES)
+
+    found = tree(work)
+    assert found.pop(path)[0] == b"mine"
+    assert found == {name: content for name, content in before.items() if name != path}
+
+
+@ATOMIC
+@pytest.mark.parametrize("content", [b"x", None], ids=["write", "remove"])
+def test_one_file_that_changes_while_it_is_edited_stays(
+    work: Path, content: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, unlink = os.fdatasync, os.unlink
+
+    def busy(descriptor: int) -> None:
+        synced(descriptor)
+        (work / "a.txt").write_text("mine")
+
+    monkeypatch.setattr(os, "fdatasync", busy)
+    if content is None:
+        (work / "a.txt").write_text("mine")
+    with pytest.raises(Conflict):
+        files(Root(work)).change([Change("a.txt", content, expect=digest(b"old a\n" * 400))])
+
+    assert (work / "a.txt").read_text() == "mine"
+    assert os.unlink is unlink
+
+
 @CRASH
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("how", ["before", "after", "without-links"])
 def test_a_process_killed_at_any_call_of_the_system_leaves_old_or_new(
-    tmp_path: Path, *, after: bool
+    tmp_path: Path, how: str
 ) -> None:
     before, done = both(tmp_path)
     seen: set[str] = set()
@@ -294,7 +355,9 @@ def test_a_process_killed_at_any_call_of_the_system_leaves_old_or_new(
         root = make(work)
 
         def attempt(root: Root = root, count: int = count) -> None:
-            die_at(count, after=after)
+            if how == "without-links":
+                refuse_links()
+            die_at(count, after=how == "after")
             files(root).change(CHANGES)
 
         if forked(attempt) == 0:
@@ -346,7 +409,7 @@ def test_a_process_killed_at_any_moment_leaves_old_or_new(tmp_path: Path) -> Non
     work = tmp_path / "work"
     root = Root(make(work).path)
     names = [f"f{number}" for number in range(4)]
-    states = {letter: {name: letter * 3000 for name in names} for letter in (b"a", b"b")}
+    states = {letter: dict.fromkeys(names, letter * 3000) for letter in (b"a", b"b")}
     files(root).change([Change(name, b"a" * 3000) for name in names])
     chance = random.Random(7)
 

@@ -10,6 +10,7 @@ from whence.execute.containment import Root, open_beneath
 from whence.journal.changes import Recorded, recorded_calls
 from whence.loop.history import Change, contents, digest
 from whence.work.edits import unified
+from whence.work.edits.unified.headers import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,19 @@ def _net(
     diff = unified.make(old, new, path)
     lineage = _lineage(old, made, found)
     header, hunks = _hunks(diff, lineage)
+    if hunks:  # without this line, git would take the piece for a part of one without hunks
+        header = _git_header(path, made, old, new) + header
     return NetChange(path, first, last, causes, header, tuple(hunks), changed_since=since)
+
+
+def _git_header(
+    path: str, made: list[tuple[Recorded, Change]], old: str | None, new: str | None
+) -> str:
+    names = f"{quoted('a/' + path)} {quoted('b/' + path)}".replace("\t", "")
+    word = "new" if old is None else "deleted" if new is None else None
+    executable = int(str(made[0][1].get("mode", "0")), 8) & 0o111
+    mode = "100755" if executable else "100644"
+    return f"diff --git {names}\n" + (f"{word} file mode {mode}\n" if word else "")
 
 
 def _cause(call: Recorded) -> Cause:

@@ -48,5 +48,5 @@ def _remarks(outcome: Outcome) -> str:
     """What a model should know besides: warnings, and where the rest of a long output is."""
     lines = [f"[warning: {warning}]" for warning in outcome.warnings]
     if outcome.truncated and outcome.artifact:
-        lines.append(f"[truncated: the whole output is in {outcome.artifact}]")
+        lines.append(f"[truncated: what the tool returned is kept in {outcome.artifact}]")
     return "\n".join(lines)

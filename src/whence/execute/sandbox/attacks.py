@@ -86,7 +86,7 @@ def create_outside(facts: Facts) -> bool:
 @attack("filesystem")
 def read_outside(facts: Facts) -> bool:
     """A file outside the workspace cannot be read, though everybody may read it."""
-    return _reads(facts["outside"] + "/victim", facts["secret"])
+    return _reads(facts["outside"] + "/kept", facts["secret"])
 
 
 @attack("filesystem")
@@ -206,7 +206,7 @@ def write_through_new_link(facts: Facts) -> bool:
 @attack("filesystem")
 def hard_link_from_outside(facts: Facts) -> bool:
     """A file outside cannot be linked into the workspace."""
-    os.link(facts["outside"] + "/victim", "brought-in")
+    os.link(facts["outside"] + "/kept", "brought-in")
     return _reads("brought-in", facts["secret"])
 
 
@@ -308,7 +308,7 @@ def leave_by_another_root(facts: Facts) -> bool:
     """No process shows a way to the machine's root."""
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         with suppress(OSError):
-            if _reads(f"/proc/{pid}/root{facts['outside']}/victim", facts["secret"]):
+            if _reads(f"/proc/{pid}/root{facts['outside']}/kept", facts["secret"]):
                 return True
     return False
 

@@ -68,7 +68,8 @@ class Decoys:
         """Whether anything beside the workspace is not as it was."""
         outside = self._home / "outside"
         there = sorted(path.name for path in outside.iterdir())
-        return there != ["socket", "victim"] or self._secret not in (outside / "victim").read_text()
+        whole = self._secret == (outside / "victim").read_text()
+        return there != ["kept", "socket", "victim"] or not whole
 
     def journal_changed(self) -> bool:
         """Whether the journal is not as it was."""
@@ -88,8 +89,9 @@ class Decoys:
         outside.mkdir()
         # Nothing but the sandbox may be what keeps an attacker out.
         outside.chmod(0o777)
-        (outside / "victim").write_text(self._secret)
-        (outside / "victim").chmod(0o666)
+        for name in ("victim", "kept"):
+            (outside / name).write_text(self._secret)
+            (outside / name).chmod(0o666)
         (workspace / "way-out").symlink_to(outside)
 
     def _share(self, undo: ExitStack) -> str:
