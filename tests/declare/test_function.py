@@ -33,6 +33,17 @@ async def answer(made: Tool, **arguments: Any) -> object:
     return await made.handler(arguments, None)
 
 
+def test_what_may_be_left_out_keeps_its_description() -> None:
+    @tool()
+    async def find(glob: Annotated[str, "Which files"] | None = None) -> str:
+        """Find."""
+        return str(glob)
+
+    assert find.input_schema["properties"] == {
+        "glob": {"type": "string", "description": "Which files"}
+    }
+
+
 async def test_the_schema_comes_from_the_types() -> None:
     @tool()
     async def weather(

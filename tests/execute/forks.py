@@ -60,7 +60,7 @@ def refuse_links() -> None:
     def refused(*args: object, **options: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
-    os.link = refused  # type: ignore[assignment]
+    os.link = refused
 
 
 def fail_at(count: int, error: OSError, *, always: bool = False) -> None:

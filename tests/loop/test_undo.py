@@ -233,7 +233,7 @@ async def test_what_a_killed_process_had_begun_can_be_put_back(tmp_path: Path) -
             if (tmp_path / "a.txt").read_text() == "two\n":
                 os.kill(os.getpid(), signal.SIGKILL)
 
-        os.replace = dying  # type: ignore[assignment]
+        os.replace = dying
         with opened(tmp_path) as session:
             asyncio.run(edit(session, ("replace", "a.txt", b"two\n")))
 

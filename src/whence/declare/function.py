@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -104,6 +105,9 @@ def _arguments_type(function: Callable[..., Any], hints: Mapping[str, Any]) -> t
 
 
 def _described(kind: Any) -> Any:
+    """The type with its plain texts as descriptions, also where it may be left out."""
+    if get_origin(kind) in (Union, UnionType):
+        return Union[tuple(_described(part) for part in get_args(kind))]  # noqa: UP007 - a value
     if get_origin(kind) is not Annotated:
         return kind
     base, *extras = get_args(kind)

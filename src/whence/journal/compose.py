@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from functools import lru_cache
+from time import gmtime, strftime, time_ns
 
 from whence.errors import InvalidArgs
 from whence.journal.emit import emit
@@ -14,6 +14,7 @@ from whence.journal.usual import call_block, result_block
 from whence.shapes.event import Event
 
 _STAMPED = frozenset({"type", "timestamp", "seq", "prev", "hash", "salvaged_from", "altered"})
+_LEAD = b'%b## %b%btimestamp: "%b"\nseq: %d\nprev: "%b"\nhash: "'
 _USUAL = {"tool_call": call_block, "tool_result": result_block}
 
 
@@ -46,11 +47,10 @@ def _heading(title: str) -> bytes:
     return f" — {one_line(title)}\n\n".encode()
 
 
-def sealed(top: str, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
+def sealed(top: bytes, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
     """A whole record and its hash; `top` is the file's header, where it is the first one."""
-    moment = now()
-    stamp = f'timestamp: "{moment}"\nseq: {seq}\nprev: "{prev}"\nhash: "'
-    lead = f"{top}## {moment[11:19]}".encode() + text + stamp.encode()
+    moment = _moment()
+    lead = _LEAD % (top, moment[11:19], text, moment, seq, prev.encode())
     digest = seal(prev, lead)
     return lead + digest.encode() + END, digest
 
@@ -64,10 +64,14 @@ def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
 
 def now() -> str:
     """The time in UTC, to the millisecond."""
-    milliseconds = time.time_ns() // 1_000_000
-    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
+    return _moment().decode()
+
+
+def _moment() -> bytes:
+    milliseconds = time_ns() // 1_000_000
+    return b"%b.%03dZ" % (_second(milliseconds // 1000), milliseconds % 1000)
 
 
 @lru_cache(maxsize=4)
-def _second(seconds: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+def _second(seconds: int) -> bytes:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds)).encode()

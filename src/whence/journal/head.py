@@ -13,6 +13,8 @@ from whence.journal.record import NO_HASH
 
 HEAD = "session-log.head"
 _WIDTH = 160
+_HEAD = b"whence-head/1 seq=%d call=%d part=%d size=%d hash=%b"
+_WHOLE = b"%%-%db\n" % (_WIDTH - 1)
 _FORM = re.compile(
     rb"whence-head/1 seq=(\d{1,15}) call=(\d{1,15}) part=(\d{1,9}) size=(\d{1,15}) "
     rb"hash=([0-9a-f]{64}) *\n"
@@ -49,5 +51,4 @@ class Head:
 
 def pack_head(seq: int, last_call: int, part: int, size: int, digest: str) -> bytes:
     """A head's bytes: of one width whatever the numbers, so that one write replaces it whole."""
-    text = f"whence-head/1 seq={seq} call={last_call} part={part} size={size} hash={digest}"
-    return f"{text:{_WIDTH - 1}}\n".encode()
+    return _WHOLE % (_HEAD % (seq, last_call, part, size, digest.encode()))

@@ -9,10 +9,10 @@ Keys at the left margin can be read without parsing YAML: nothing else ever star
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterator
+from hashlib import sha256
 
 from whence.errors import ParseError
 from whence.journal.comments import load_with_comments
@@ -43,16 +43,16 @@ def part_numbers(directory: str | int) -> list[int]:
     return sorted(int(match[1] or 1) for match in matches if match)
 
 
-def header(session: str, started: str, part: int) -> str:
+def header(session: str, started: str, part: int) -> bytes:
     """What stands above the first event of a part."""
     title = f"# Session Log: {session}\n\nStarted: {started}\nProtocol: {PROTOCOL}\n"
     continued = f"Continued from: {part_name(part - 1)}\n" if part > 1 else ""
-    return f"{title}{continued}\n---\n\n"
+    return f"{title}{continued}\n---\n\n".encode()
 
 
 def seal(prev: str, lead: bytes) -> str:
     """The hash of a record, given the hash before it and its bytes up to its own."""
-    return hashlib.sha256(prev.encode() + lead).hexdigest()
+    return sha256(prev.encode() + lead).hexdigest()
 
 
 def closing(seq: int, prev: str) -> bytes:

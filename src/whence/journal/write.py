@@ -229,7 +229,7 @@ class Journal:
         if place.size >= self._rotate_bytes or place.events >= self._rotate_events or place.ends:
             self._rotate()
             place = self._place
-        top = ""
+        top = b""
         if not place.size:
             top = header(self.session, now(), place.part)
             if place.part > 1:
@@ -238,7 +238,7 @@ class Journal:
 
     def _rotate(self) -> None:
         if not self._place.ends:
-            self._put("", [rotated(self._place.part)])
+            self._put(b"", [rotated(self._place.part)])
             self._remember()
         with suppress(OSError):  # an index can be derived again at any time
             write_index(self._store.directory, self._place.part)
@@ -249,14 +249,14 @@ class Journal:
         place.inode = self._store.attach(place.part)
         self._place = place
 
-    def _put(self, top: str, events: Sequence[Event]) -> None:
+    def _put(self, top: bytes, events: Sequence[Event]) -> None:
         place = self._place
         standing = place.standing
         seq, digest, data = standing.seq, standing.hash, b""
         for event in events:
             seq += 1
             record, digest = sealed(top, compose(event, self._redactor), seq, digest)
-            data, top = data + record, ""
+            data, top = data + record, b""
         self._store.append(data, place.size)
         if self.durable:
             self._group.written()

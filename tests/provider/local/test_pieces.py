@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,7 +52,7 @@ def test_every_piece_stands_in_the_request_where_it_says(text: str) -> None:
     pieces = pieces_of(text)
 
     assert all(text[piece.start : piece.end] == piece.text for piece in pieces)
-    assert all(a.end <= b.start for a, b in zip(pieces, pieces[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(pieces))
 
 
 @pytest.mark.requirement("local:steps")

@@ -29,6 +29,7 @@ _FILE = re.compile(r"\bfile\b", re.IGNORECASE)
 _BEFORE = frozenset("in inside under within folder directory dir".split())
 _BEFORE_REQUIRED = _BEFORE | frozenset("file into called named of from list read open".split())
 _AFTER = frozenset("folder directory dir file".split())
+_THINGS = frozenset("files folders directories contents content everything".split())
 _ARTICLES = frozenset("a an the my your our this that all any every each me".split())
 _MANNERS = r"""please|hey|ok|now|first|then|just|also|can\ you|could\ you|would\ you|will\ you
     |i\ want(?:\ you)?\ to|i(?:'d|\ would)\ like(?:\ you)?\ to|i\ need(?:\ you)?\ to|let's"""
@@ -173,7 +174,7 @@ def bare_paths(slot: Slot, known: Known) -> list[int]:
     for index in known.free((Kind.WORD,)):
         piece = known.pieces[index]
         word = piece.text.lower()
-        if is_loose(piece) or word in _ARTICLES or word in before | _AFTER:
+        if is_loose(piece) or word in _ARTICLES | _THINGS | before | _AFTER:
             continue
         previous = _previous(index, known)
         following = known.pieces[index + 1].text.lower() if index + 1 < len(known.pieces) else ""

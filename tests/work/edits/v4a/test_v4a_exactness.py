@@ -104,7 +104,7 @@ def expected(old: Sequence[str], ends: Sequence[str], new: Sequence[str]) -> str
         else:
             lines += [new[n] + most for n in range(c, d)]
     text = "".join(lines)
-    return text if ends[-1] else re.sub("(\r\n|\r|\n)$", "", text)
+    return text if ends[-1] else re.sub(r"(\r\n|\r|\n)\Z", "", text)
 
 
 @pytest.mark.requirement("v4a:exact-or-refused")
