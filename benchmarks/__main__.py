@@ -10,7 +10,10 @@ from importlib import import_module
 
 from benchmarks.measure import Ratio, Result, conditions, version_of
 
-ROWS = ("startup", "agent_files", "gate", "search", "patch", "read", "web", "journal", "turn")
+ROWS = (
+    "startup", "agent_files", "gate", "search", "patch", "read", "web", "journal", "turn",
+    "sandbox",
+)  # fmt: skip
 
 
 def main() -> int:

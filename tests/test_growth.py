@@ -30,7 +30,7 @@ from whence.shapes.json import JSONObject
 from whence.shapes.policy import Policy, Quotas
 from whence.shapes.tool import Effect, Tool
 from whence.work import lexical
-from whence.work.edits import unified
+from whence.work.edits import unified, v4a
 
 PART = 100_000
 """Bytes after which a journal with parts begins a new one."""
@@ -210,6 +210,36 @@ def patch_work(hunks: int, *, stale: bool) -> int:
 @pytest.mark.parametrize("stale", [False, True])
 def test_a_patch_costs_in_proportion_to_file_and_hunks(stale: bool) -> None:
     assert patch_work(100, stale=stale) <= LINEAR * patch_work(10, stale=stale)
+
+
+def v4a_work(hunks: int, kind: str) -> int:
+    """What a V4A patch costs that changes one line in each of so many functions."""
+    heads = [f"def f{n}(a, b):" for n in range(hunks)]
+    file = [line for head in heads for line in (head, *["    same()"] * 50, "    return a")]
+    patch = ["*** Begin Patch", "*** Update File: a.py"]
+    for number, head in enumerate(heads):
+        context = "    same()  " if kind == "alike" else "    same()"
+        above = ["@@", f" {head}", *[f" {context}"] * 50]
+        patch += above if kind != "anchored" else [f"@@ {head}"]
+        patch += ["-    return a", f"+    return {number}"]
+    if kind == "stale":
+        file[-1] = "    return b"
+    (update,) = v4a.parse("\n".join([*patch, "*** End Patch"])).sections
+    assert isinstance(update, v4a.Update)
+
+    def apply() -> None:
+        try:
+            assert v4a.apply(update, "\n".join([*file, ""])).text.count("return a") == 0
+        except Conflict:
+            assert kind == "stale"
+
+    return work_of(apply).calls
+
+
+@pytest.mark.requirement("v4a:bounded")
+@pytest.mark.parametrize("kind", ["exact", "alike", "anchored", "stale"])
+def test_a_v4a_patch_costs_in_proportion_to_file_and_hunks(kind: str) -> None:
+    assert v4a_work(200, kind) <= LINEAR * v4a_work(20, kind)
 
 
 def test_a_search_reads_only_until_it_has_what_was_asked_for(tmp_path: Path) -> None:

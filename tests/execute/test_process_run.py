@@ -207,15 +207,15 @@ async def test_at_its_time_limit_a_program_may_tidy_up(sandbox: Sandbox, tmp_pat
 async def test_cancelling_ends_the_program_and_all_that_it_started(
     sandbox: Sandbox, tmp_path: Path, times: int
 ) -> None:
-    up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    up = asyncio.Event()
     token = f"token{os.urandom(8).hex()}"
     script = f": {token}; trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1000; done"
     task = asyncio.ensure_future(
         Processes(grace_s=0.2, sandbox=sandbox).run(
-            shell(script, tmp_path), on_output=lambda _: up.done() or up.set_result(None)
+            shell(script, tmp_path), on_output=lambda _: up.set()
         )
     )
-    await up
+    await up.wait()
     for _ in range(times):
         task.cancel()
         await asyncio.sleep(0)

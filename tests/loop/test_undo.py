@@ -131,6 +131,19 @@ def make(root: Path) -> None:
 
 
 @UNDO
+async def test_a_move_can_be_taken_back_after_the_file_grew_and_shrank(tmp_path: Path) -> None:
+    make(tmp_path)
+    before = tree(tmp_path)
+    with opened(tmp_path) as session:
+        moved = await edit(session, ("rename", "big.bin", "moved"))
+        grown = await edit(session, ("append", "moved", b"more"))
+
+    assert (await undo(tmp_path, grown.call_id)).ok
+    assert (await undo(tmp_path, moved.call_id)).ok
+    assert tree(tmp_path) == before
+
+
+@UNDO
 async def test_what_a_failed_call_had_done_can_be_taken_back(tmp_path: Path) -> None:
     make(tmp_path)
     before = tree(tmp_path)

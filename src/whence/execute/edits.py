@@ -2,7 +2,7 @@
 
 The old content of a file gets a second name in the session's `tool/undo` directory before it is
 replaced or removed: no byte is copied, and it is there even if the process dies before the outcome
-is recorded. A line in `<call>.open` then says which file it was.
+is recorded. A line in the file `begun` then says which file it was.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Hashers: TypeAlias = "dict[str, tuple[Signature, _Hash]]"
 SMALL = 1 << 18
 """Bytes up to which old and new content are compared line by line."""
 _CHUNK = 1 << 20
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+BEGUN = "begun"
+"""The file in that directory that says which edits were begun."""
 _REMEMBERED = 256
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -89,13 +90,20 @@ class Edits:
         """The files that were read, as they were."""
         self._hashers: Hashers = {} if hashers is None else hashers
 
+    @property
+    def stem(self) -> str:
+        """A name that no other call has: ids come from models, and some come twice."""
+        if not self._stem:
+            plain = _UNSAFE.sub("_", self._call_id)[:100]
+            self._stem = f"{plain}-{secrets.token_hex(4)}"
+        return self._stem
+
     def begin(self, path: str, directory: int, name: str, *, keep: bool = True) -> None:
         """Say that a path is about to change, and keep what is there; no name: nothing is."""
         if not self.directory or path in self.made:
             return
         before = state(directory, name) if name else None
-        stem = self._stem or self._take_stem()
-        edit = self.made[path] = Edit(path, f"{stem}.{len(self.made) + 1}", before)
+        edit = self.made[path] = Edit(path, f"{self.stem}.{len(self.made) + 1}", before)
         self._note(edit)
         if keep and before is not None and before.kind == "file":
             names.second_name(directory, name, None, f"{self.directory}/{edit.name}")
@@ -146,10 +154,9 @@ class Edits:
     def made_directory(self, path: str, directory: int, name: str) -> None:
         """Say that there is a new directory; it needs no note beforehand, being empty."""
         if self.directory:
-            stem = self._stem or self._take_stem()
             after = state(directory, name)
-            edit = Edit(path, f"{stem}.{len(self.made) + 1}", None, after=after, done=True)
-            self.made[path] = edit
+            label = f"{self.stem}.{len(self.made) + 1}"
+            self.made[path] = Edit(path, label, None, after=after, done=True)
 
     def is_own(self, path: str) -> bool:
         """Whether this call made what is there."""
@@ -185,32 +192,22 @@ class Edits:
             del self._hashers[next(iter(self._hashers))]
 
     def _note(self, edit: Edit) -> None:
+        """Say what is begun, in one write behind what other calls began."""
         before = edit.before
         was = before and {"kind": before.kind, "size": before.size, "mode": before.mode}
-        line = json.dumps({"path": edit.path, "name": edit.name, "before": was}) + "\n"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
-        descriptor = os.open(self.note, flags)
+        noted = {"call": self._call_id, "path": edit.path, "name": edit.name, "before": was}
+        line = json.dumps(noted).encode() + b"\n"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        where = f"{self.directory}/{BEGUN}"
         try:
-            names.write_whole(descriptor, line.encode())
-        finally:
-            os.close(descriptor)
-
-    @property
-    def note(self) -> str:
-        """The file that tells what was begun, for as long as no outcome does."""
-        return f"{self.directory}/{self._stem}.open"
-
-    def _take_stem(self) -> str:
-        """A name that no other call has: ids come from models, and some come twice."""
-        plain = _UNSAFE.sub("_", self._call_id)[:100]
-        self._stem = f"{plain}-{secrets.token_hex(4)}"
-        try:
-            descriptor = os.open(self.note, _NEW_FILE, 0o600)
+            descriptor = os.open(where, flags, 0o600)
         except FileNotFoundError:
             os.makedirs(self.directory, mode=0o700, exist_ok=True)
-            descriptor = os.open(self.note, _NEW_FILE, 0o600)
-        os.close(descriptor)
-        return self._stem
+            descriptor = os.open(where, flags, 0o600)
+        try:
+            names.write_whole(descriptor, line)
+        finally:
+            os.close(descriptor)
 
 
 class Hashing:

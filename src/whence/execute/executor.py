@@ -15,7 +15,7 @@ from whence.execute.edits import Edits
 from whence.execute.files import WorkspaceFiles, os_error
 from whence.execute.http import Http
 from whence.execute.ordering import alone_with
-from whence.execute.ports import Ports
+from whence.execute.ports import Ports, Shelf
 from whence.gate.gate import Admitted
 from whence.shapes.call import Fault, Reply
 from whence.shapes.json import JSONObject
@@ -52,6 +52,7 @@ async def execute(
     processes: ProcessRunner,
     call_id: str = "",
     edits: Edits | None = None,
+    shelf: Shelf | None = None,
 ) -> Ended:
     """Run an admitted call. Cancellation passes through; everything else becomes a value."""
     tool = admitted.mounted.tool
@@ -61,7 +62,8 @@ async def execute(
     closed = admitted.closed
     files = WorkspaceFiles(root, admitted.places, closed, edits)
     hosts = host_policy(tool.sandbox.hosts)
-    ports = Ports(files, processes, _HTTP, closed, call_id, admitted.request.why, hosts)
+    why, time = admitted.request.why, admitted.timeout_ms
+    ports = Ports(files, processes, _HTTP, closed, call_id, why, hosts, time, shelf)
     try:
         if admitted.mounted.writes and tool.source in _WRITE_THROUGH_PORTS:
             running: Awaitable[object] = _in_turn(handler, admitted, root, ports)

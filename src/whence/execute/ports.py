@@ -124,6 +124,29 @@ class Files(Protocol):
         ...
 
 
+class Job(Protocol):
+    """Something that goes on after the call that began it."""
+
+    def end(self) -> None:
+        """Stop it, now or as soon as may be."""
+        ...
+
+
+class Shelf(Protocol):
+    """What a session has beyond a single call: files beside its journal, and what it left running."""
+
+    jobs: dict[str, Job]
+    """By their ids; each is ended with the session."""
+
+    def keep(self, tool: str, name: str, data: bytes) -> str | None:
+        """Write a file beside the journal; its path as file tools take it, None on a full disk."""
+        ...
+
+    def kept(self, tool: str, name: str) -> bytes | None:
+        """What was written under that name, in this process or an earlier one; None: nothing."""
+        ...
+
+
 class Ports(msgspec.Struct, frozen=True, gc=False):
     """The world as one call sees it."""
 
@@ -139,3 +162,7 @@ class Ports(msgspec.Struct, frozen=True, gc=False):
     """Its reason."""
     hosts: HostPolicy = PUBLIC
     """Which servers the tool's sandbox lets it ask."""
+    timeout_ms: int = 600_000
+    """How long the call may take before it is stopped from outside."""
+    shelf: Shelf | None = None
+    """None: the call belongs to no session."""

@@ -78,6 +78,12 @@ class Processes:
 
         return isolation_of(self._best())
 
+    def python(self) -> tuple[str, tuple[str, ...]]:
+        """A Python that can be run inside, and the directories that must be readable for it."""
+        from whence.execute.sandbox.view import inner_python
+
+        return inner_python()
+
     def _best(self) -> Sandbox:
         if self._sandbox is None:
             from whence.execute.sandbox.choose import best_sandbox

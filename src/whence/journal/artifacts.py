@@ -12,11 +12,16 @@ _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 200
 
 
-def write_artifact(directory: str, tool: str, name: str, data: bytes) -> str:
-    """Write `tool/<group>/<name>` below a session's directory; the path relative to it."""
+def artifact_path(tool: str, name: str) -> str:
+    """`tool/<group>/<name>`, where a session's directory has the file of that name."""
     group = _UNSAFE.sub("_", tool.partition(".")[0]) or "tool"
     # Names begin with the id of a call, which a model may have made up.
-    relative = f"tool/{group}/{_UNSAFE_NAME.sub('_', name)[-_LONGEST:]}"
+    return f"tool/{group}/{_UNSAFE_NAME.sub('_', name)[-_LONGEST:]}"
+
+
+def write_artifact(directory: str, tool: str, name: str, data: bytes) -> str:
+    """Write `tool/<group>/<name>` below a session's directory; the path relative to it."""
+    relative = artifact_path(tool, name)
     path = os.path.join(directory, relative)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

@@ -98,22 +98,21 @@ def _listed(directory: str, listed: object) -> tuple[Mapping[str, Any], ...]:
 
 
 def _begun(directory: str, call_id: str) -> tuple[Mapping[str, Any], ...]:
-    """What the notes of a call say that was about to happen when its process ended."""
+    """What a call had noted that was about to happen when its process ended."""
     where = os.path.join(directory, UNDO)
     try:
-        found = sorted(os.listdir(where))
+        with open(os.path.join(where, "begun"), "rb") as file:
+            lines = [line for line in file if line.endswith(b"\n")]
     except OSError:
         return ()
-    begun: list[Mapping[str, Any]] = []
-    for name in found:
-        if name.endswith(".open") and name.rpartition("-")[0] == call_id:
-            with open(os.path.join(where, name), encoding="utf-8") as file:
-                begun += [_intention(where, line) for line in file if line.endswith("\n")]
-    return tuple(begun)
+    noted = [value for value in map(json.loads, lines) if value["call"] == call_id]
+    # An id may have come twice; names begin alike where it was one call.
+    last = noted[-1]["name"].partition(".")[0] if noted else ""
+    own = [value for value in noted if value["name"].partition(".")[0] == last]
+    return tuple(_intention(where, value) for value in own)
 
 
-def _intention(where: str, line: str) -> Mapping[str, Any]:
-    noted = json.loads(line)
+def _intention(where: str, noted: Mapping[str, Any]) -> Mapping[str, Any]:
     before = noted["before"]
     change: dict[str, Any] = {"path": noted["path"], "action": "begun"}
     if before is not None:

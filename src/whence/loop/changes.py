@@ -132,16 +132,10 @@ def settle(edits: Edits, known: Known, root: Root, *, reads_only: bool) -> Settl
     return Settled(_listed(changes, edits), tuple(warnings))
 
 
-def forget(edits: Edits) -> None:
-    """Remove the note of what was begun, now that the outcome tells what was done."""
-    if edits.made:
-        names.unlink_if_there(None, edits.note)
-
-
 def _listed(changes: list[dict[str, Any]], edits: Edits) -> object:
     if len(changes) <= _INLINE:
         return changes or None
-    name = f"{os.path.splitext(os.path.basename(edits.note))[0]}.changes.json"
+    name = f"{edits.stem}.changes.json"
     data = json.dumps(changes).encode()
     try:
         _put(edits, name, data)

@@ -24,7 +24,7 @@ def contents(directory: str, changes: Iterable[Change], present: bytes | None) -
         present: what is on disk, where something is.
     """
     listed = list(changes)
-    found: dict[str, bytes] = {} if present is None else {digest(present): present}
+    found = {} if present is None else {digest(present): present}
     for change in listed:
         kept = _read(directory, change.get("kept"))
         if kept is not None:

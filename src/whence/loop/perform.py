@@ -22,6 +22,7 @@ from whence.journal.redact import Redactor
 from whence.journal.write import Journal
 from whence.loop import changes, events
 from whence.loop.changes import NOTHING, Known, Settled
+from whence.loop.shelf import SessionShelf
 from whence.shapes.approval import Answer, Approver, Question
 from whence.shapes.call import Call, Fault, Outcome
 from whence.shapes.event import Event
@@ -45,6 +46,8 @@ class Room:
     redactor: Redactor
     known: Known
     """Which versions of files the model knows."""
+    shelf: SessionShelf
+    """What outlives one call."""
     approver: Approver | None = None
     turn_chars: int = 0
     """Output that this turn's calls have shown the model."""
@@ -75,9 +78,7 @@ async def perform(call: Call, room: Room) -> Outcome:
             admission = await _ask(admission, call_id, room)
         if type(admission) is Admitted:
             edits = Edits(f"{room.journal.directory}/{UNDO}", call_id, room.known.hashers)
-            outcome = await _run(admission, call_id, room, started, edits)
-            changes.forget(edits)
-            return outcome
+            return await _run(admission, call_id, room, started, edits)
     except Unavailable as error:  # the journal: without it there is neither approval nor effect
         admission = Refused(admission.request, Fault.of(error))
     except asyncio.CancelledError:
@@ -88,7 +89,6 @@ async def perform(call: Call, room: Room) -> Outcome:
             _refuse(refused, call_id, room, started)
         else:
             _refuse(refused, call_id, room, started, _settle(admission, room, edits))
-            changes.forget(edits)
         raise
     assert isinstance(admission, Refused)  # noqa: S101 - asked and answered, or refused before
     return _refuse(admission, call_id, room, started)
@@ -145,7 +145,7 @@ async def _run(
     room.usage.begin(admitted.fingerprint)
     if room.journal.durable:
         await room.journal.commit()
-    ended = await execute(admitted, room.root, room.processes, call_id, edits)
+    ended = await execute(admitted, room.root, room.processes, call_id, edits, room.shelf)
     settled = _settle(admitted, room, edits) if edits.made or edits.opened else NOTHING
     duration = time.perf_counter() - started
     room.usage.end(duration, ended.bytes_written)
@@ -222,13 +222,7 @@ def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
 
 def _keep(room: Room, call_id: str, tool: str, ending: str, text: str) -> str | None:
     """Write an artifact; its path as file tools take it. A full disk is no fault."""
-    data = room.redactor.redact(text).encode(errors="replace")
-    try:
-        relative = write_artifact(room.journal.directory, tool, f"{call_id}.{ending}", data)
-    except OSError:
-        return None
-    path = f"{room.journal.directory}/{relative}"
-    return path.removeprefix(room.root.prefix)
+    return room.shelf.keep(tool, f"{call_id}.{ending}", text.encode(errors="replace"))
 
 
 def _outcome(

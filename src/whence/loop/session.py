@@ -29,6 +29,7 @@ from whence.loop import events
 from whence.loop.changes import Known
 from whence.loop.perform import Room, perform
 from whence.loop.settings import load_policy
+from whence.loop.shelf import SessionShelf
 from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Outcome
 from whence.shapes.event import Event
@@ -87,9 +88,10 @@ class Session:
         )
         journal.append(*map(events.half_done, half_done))
         usage = _usage_so_far(journal)
-        known = Known(journal.directory)
+        known, redactor = Known(journal.directory), Redactor()
+        shelf = SessionShelf(journal.directory, root.prefix, redactor)
         self._room = Room(
-            root, toolbox, policy, journal, usage, processes, Redactor(), known, approver
+            root, toolbox, policy, journal, usage, processes, redactor, known, shelf, approver
         )
 
     @property
@@ -146,8 +148,13 @@ class Session:
         self._room.next_turn()
 
     def close(self, reason: str | None = None) -> None:
-        """Make everything durable and let go; a reason ends the session in the journal, too."""
+        """Make everything durable and let go; a reason ends the session in the journal, too.
+
+        What was left running is ended: at once where this is called inside the event loop, else
+        when that is closed.
+        """
         try:
+            self._room.shelf.end_jobs()
             self._room.known.save()
             self._room.journal.close(reason)
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from whence.errors import Conflict, NotFound, Unavailable
 from whence.execute.ports import Change as FileChange
@@ -118,7 +119,7 @@ class _Undo:
         if before is None:
             yield FileChange(path, None, expect=expect)
             return
-        content = self._old(change, before, present)
+        content = self._old(change, before)
         yield FileChange(path, content, expect=expect, mode=int(change["mode"], 8))
 
     def _require_as_left(self, change: Change, as_left: str | None) -> None:
@@ -151,19 +152,28 @@ class _Undo:
                 later.insert(0, call.call_id)
         return later
 
-    def _old(self, change: Change, before: str, present: bytes | None) -> bytes:
-        found = contents(self._directory, [change], present).get(before)
+    def _old(self, change: Change, before: str) -> bytes:
+        path = str(change["path"])
+        found = contents(self._directory, [change], self._present(path)).get(before)
         if found is None:
-            path = str(change["path"])
+            found = self._elsewhere.get(before)
+        if found is None:
             calls = recorded_calls(self._directory)
             known = [c for call in calls for c in call.changes if c["path"] == path]
-            found = contents(self._directory, known, present).get(before)
+            found = contents(self._directory, known, self._present(path)).get(before)
         if found is None:
             raise Unavailable(
                 f"the old content of {change['path']!r} is not kept any more; nothing was undone",
                 "Restore it from another source.",
             )
         return found
+
+    @cached_property
+    def _elsewhere(self) -> dict[str, bytes]:
+        """What is in the files of this call now: one that was moved is found where it went."""
+        files = (change for change in self._recorded.changes if change.get("kind") is None)
+        present = (self._present(str(change["path"])) for change in files)
+        return {digest(content): content for content in present if content is not None}
 
     def _present(self, path: str) -> bytes | None:
         found = self._files.info(path, follow=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject
 
 

@@ -15,10 +15,11 @@ Paths, commands and addresses are kept as they are written; nothing is read or r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from whence.shapes.dataclass import dataclass
 from whence.shapes.document import NOWHERE, Diagnostic, Severity, Span
 from whence.shapes.json import JSONObject
 from whence.shapes.policy import WhyPolicy

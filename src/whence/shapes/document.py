@@ -14,9 +14,11 @@ one, columns in characters.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias, overload
+
+from whence.shapes.dataclass import dataclass
 
 _NO = frozenset({"false", "no", "off", "0"})
 _YES = frozenset({"", "true", "yes", "on", "1"})

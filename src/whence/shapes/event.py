@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from whence.shapes.call import Comment
+from whence.shapes.dataclass import dataclass
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):

@@ -14,11 +14,11 @@ other, so that a conversation can be replayed to its provider and still be read 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from whence.shapes.call import Call
+from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject, JSONValue
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant"]

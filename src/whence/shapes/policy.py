@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from whence.shapes.dataclass import dataclass
 
 
 class WhyPolicy(StrEnum):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
+from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONValue
 
 
@@ -180,4 +181,8 @@ class ProcessRunner(ProcessStreamer, Protocol):
 
     def isolation(self) -> Isolation:
         """What this machine enforces, found out by trying, once."""
+        ...
+
+    def python(self) -> tuple[str, tuple[str, ...]]:
+        """A Python that can be run inside, and the directories that must be readable for it."""
         ...

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject, JSONValue
+
+if TYPE_CHECKING:
+    from whence.shapes.command import CommandsOf
 
 
 class Effect(StrEnum):
@@ -98,6 +102,8 @@ class Tool:
     """Older names of arguments, which are taken and not shown."""
     touches: Touches | None = None
     """Finds the paths that stand inside other arguments, as in the text of a patch."""
+    commands: CommandsOf | None = None
+    """What a call would run, where it runs commands: rules then match those, not paths."""
     freeform: Freeform | None = None
     """None: it takes JSON only."""
     source: str = "python"

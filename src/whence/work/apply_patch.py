@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -17,6 +17,8 @@ from whence.work.edits.v4a import report
 from whence.work.edits.v4a.apply import spans
 from whence.work.edits.v4a.lines import FileLines
 from whence.work.pause import pause
+
+_MOST_WARNINGS = 50
 
 Deed: TypeAlias = Literal["add", "update", "delete", "move"]
 
@@ -66,7 +68,7 @@ async def apply_patch(files: Files, text: str) -> Applied:
     return Applied(
         report.whole_text((_title(changed), changed.snippet) for changed in done),
         tuple(done),
-        (*patch.warnings, *plan.warnings),
+        _limited([*patch.warnings, *plan.warnings]),
         sum(len(change.content or b"") for change in changes),
     )
 
@@ -222,6 +224,11 @@ class _Plan:
 
 def _missing(deed: str, path: str, error: NotFound) -> NotFound:
     return NotFound(f"{deed} file missing: {path}", error.suggestion, details=error.details)
+
+
+def _limited(warnings: Sequence[str]) -> tuple[str, ...]:
+    more = len(warnings) - _MOST_WARNINGS
+    return (*warnings[:_MOST_WARNINGS], *([f"and {more} more warnings"] if more > 0 else []))
 
 
 def _digest(content: bytes) -> bytes:

@@ -42,7 +42,7 @@ async def run_command(
     if done.timed_out:
         raise _too_long(argv, command, done)
     isolation = done.isolation.as_json()
-    return Reply(told(done), warnings=_warnings(done), isolation=isolation)
+    return Reply(told(done), warnings=warnings_of(done), isolation=isolation)
 
 
 def told(done: Finished) -> str:
@@ -55,7 +55,8 @@ def told(done: Finished) -> str:
     return f"{text}{gap}[{how}]"
 
 
-def _warnings(done: Finished) -> tuple[str, ...]:
+def warnings_of(done: Finished) -> tuple[str, ...]:
+    """What a program's end has to say besides its output."""
     found = []
     if done.dropped:
         found.append(f"{done.dropped} bytes of output were not kept")

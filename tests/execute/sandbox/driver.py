@@ -14,17 +14,19 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from whence.execute.process import Processes
-from whence.execute.sandbox import attacks, choose, launched, probe, proxy, run
+from whence.execute.sandbox import attacks, choose, launched, launcher, probe, proxy, run
 from whence.execute.sandbox.bubblewrap import Bubblewrap
 from whence.execute.sandbox.ground import NOBODY, Ground
+from whence.execute.sandbox.start import Sandbox
 from whence.shapes.process import Confinement, Program, Resources
 
 NEEDED = (run, proxy, choose)
-SANDBOXES = {
+SANDBOXES: dict[str, Callable[[], Sandbox]] = {
     "bubblewrap": Bubblewrap,
     "bubblewrap as root": lambda: Bubblewrap(ground=Ground(may_map=False)),
     "landlock": launched.Landlock,
@@ -47,7 +49,7 @@ def drive(who: str, sandbox: str, **asked: Any) -> Any:
 
 def leave_root() -> None:
     inspect.getsource(attacks)
-    inspect.getsource(launched.launcher)
+    inspect.getsource(launcher)
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)

@@ -28,6 +28,7 @@ from whence.shapes.tool import Tool
 
 pytestmark = pytest.mark.anyio
 
+AUTO = ToolChoice()
 FILES = Toolbox(load_catalog("moollm"))
 JOURNAL = (
     "The journal of a session is kept in a Markdown file.\n"
@@ -41,7 +42,7 @@ JOURNAL = (
 
 
 def conversation(
-    model: LocalModel, said: str, tools: Toolbox = FILES, choice: ToolChoice = ToolChoice()
+    model: LocalModel, said: str, tools: Toolbox = FILES, choice: ToolChoice = AUTO
 ) -> LocalConversation:
     begun = model.converse(Settings(model.id, tool_choice=choice), tools)
     begun.add([Message.of("user", said)])
@@ -153,7 +154,7 @@ async def test_small_talk_gets_an_honest_answer_in_pieces(local: LocalModel) -> 
 
 
 async def test_what_a_tool_needs_and_nobody_said_is_asked_for(local: LocalModel) -> None:
-    schema = {"type": "object", "properties": {"minutes": {"type": "integer"}},
+    schema: dict[str, Any] = {"type": "object", "properties": {"minutes": {"type": "integer"}},
               "required": ["minutes"]}  # fmt: skip
     tools = Toolbox([Tool("set_timer", "Start a countdown timer", schema, None)])
 
@@ -162,6 +163,23 @@ async def test_what_a_tool_needs_and_nobody_said_is_asked_for(local: LocalModel)
     assert last.calls == ()
     assert "set_timer" in last.text
     assert "minutes" in last.text
+
+
+@pytest.mark.parametrize("said", ["ls", "list files", "show me what files there are"])
+async def test_a_listing_of_nothing_named_is_one_of_this_directory(
+    local: LocalModel, said: str
+) -> None:
+    call = only_call(await ask(conversation(local, said)))
+
+    assert call.name == "fs_ls"
+    assert call.arguments is not None
+    assert call.arguments["path"] == "."
+
+
+async def test_a_question_never_leads_to_a_write(local: LocalModel) -> None:
+    call = only_call(await ask(conversation(local, "What does a.txt say about the content?")))
+
+    assert call.name == "fs_read"
 
 
 async def test_nothing_asked_is_answered_too(local: LocalModel) -> None:
@@ -182,7 +200,7 @@ async def test_the_choice_of_a_tool_can_be_taken_away(local: LocalModel) -> None
 
 @pytest.mark.requirement("local:valid-calls")
 async def test_all_kinds_of_arguments_are_filled(local: LocalModel) -> None:
-    schema = {
+    schema: dict[str, Any] = {
         "type": "object",
         "additionalProperties": False,
         "properties": {
@@ -200,7 +218,7 @@ async def test_all_kinds_of_arguments_are_filled(local: LocalModel) -> None:
         "required": ["title"],
     }
     tools = Toolbox([Tool("make_report", "Make a report", schema, None)])
-    said = 'make an urgent report "Late trains" from first 3 to last 9, closed, with labels rail and north'
+    said = 'make an urgent report "Late trains", first 3, last 9, closed, labels rail and north'
 
     call = only_call(await ask(conversation(local, said, tools)))
 
@@ -228,9 +246,14 @@ async def test_also_the_shortest_request_gives_a_reason_that_passes(
 
 
 @pytest.mark.requirement("local:deterministic")
-async def test_the_same_request_gives_the_same_call(local: LocalModel) -> None:
-    said = "search for the word parse_config in src"
-    calls = [only_call(await ask(conversation(local, said))) for _ in range(3)]
+async def test_the_same_request_gives_the_same_call_whatever_was_asked_before(
+    local: LocalModel,
+) -> None:
+    said = "look up the word in the file that is about the quick brown fox"
+    calls = []
+    for before in ("search for the word brown", "look up the word in a file", said):
+        await ask(conversation(local, before))
+        calls.append(only_call(await ask(conversation(local, said))))
 
     assert len({call.text for call in calls}) == 1
     assert len({call.id for call in calls}) == 3

@@ -17,7 +17,11 @@ from whence.shapes.tool import Effect, Tool
 
 
 def slots(properties: dict[str, Any], *required: str, **paths: Effect) -> tuple[Slot, ...]:
-    schema = {"type": "object", "properties": properties, "required": list(required)}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+    }
     (mounted,) = Toolbox([Tool("t", "A tool", schema, None, paths=paths)])
     return slots_of(mounted)
 

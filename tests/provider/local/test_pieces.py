@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from whence.declare.toolbox import Toolbox
 from whence.provider.local.pieces import Kind, number_of, pieces_of
-from whence.provider.local.plan import steps_of
+from whence.provider.local.plan import parted, steps_of
 from whence.provider.local.reason import reason
 
 
@@ -92,3 +92,14 @@ def test_a_reason_names_the_request_and_the_step() -> None:
         "Answer the question “What is in src?”, step 2 of 3"
     )
     assert len(reason("word " * 400, 1, 1)) < 240
+
+
+def test_a_request_is_told_from_the_documents_that_come_with_it() -> None:
+    long = "A sentence of a document. " * 40
+    orders = " and then ".join(f"read n{number}.txt" for number in range(40))
+
+    assert parted(["read ", "a.txt"]) == ("read a.txt", "")
+    assert parted(["Who wrote it?", long]) == ("Who wrote it?", long)
+    assert parted([f"{long}\n\nWho wrote it?"]) == ("Who wrote it?", long)
+    assert parted([f"Find the author.\n\n{long}"]) == ("Find the author.", long.strip())
+    assert parted([orders]) == (orders, "")

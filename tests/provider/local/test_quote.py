@@ -73,11 +73,13 @@ def test_a_fault_is_told_with_what_would_help() -> None:
 
 def test_sentences_keep_their_line_and_lose_their_layout() -> None:
     text = (
-        "# A title of four words\n\n- One is here now. Two is there now.\nShort.\nIs it so or not?"
+        "# A title of four words\n\n- One is here now. Two is there now.\nShort.\nIs it so, now?\n"
+        "```\n$ run this and that\n```\nThree is after the code."
     )
 
     assert sentences_of(text) == [
         ("A title of four words", 1), ("One is here now.", 3), ("Two is there now.", 3),
+        ("Three is after the code.", 9),
     ]  # fmt: skip
 
 
@@ -87,7 +89,11 @@ def test_the_topic_is_what_the_arguments_do_not_say() -> None:
 
 
 def test_what_cannot_be_done_is_said_with_what_can() -> None:
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "required": ["n"],
+    }
     tools = list(Toolbox([Tool(f"t{n}", f"Does {n}\nmore", schema, None) for n in range(14)]))
 
     said = nothing_fits(tools, small_talk=False)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 
 from whence.execute.sandbox.ground import Ground, Standing
 from whence.execute.sandbox.hidden import Veil
-from whence.execute.sandbox.limits import prlimit_argv
-from whence.execute.sandbox.seccomp import Sockets, assemble
-from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, in_memory, signal_group
-from whence.execute.sandbox.tools import system_tool
+from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, signal_group
 from whence.execute.sandbox.view import (
     directories,
     find_program,
@@ -25,6 +19,7 @@ from whence.execute.sandbox.view import (
     settings,
     system_trees,
 )
+from whence.execute.sandbox.wrap import Wrapping
 from whence.shapes.process import Confinement, Isolation, Level, Program
 
 _NAMESPACES = (
@@ -72,8 +67,7 @@ class Bubblewrap:
         given = directories(program)
         environment = {**BASE_ENVIRONMENT, "HOME": _TEMPORARY, **program.env}
         path = find_program(program, environment["PATH"], (*system_trees(), *given))
-        command = [*prlimit_argv(system_tool("prlimit"), program.confinement.resources), path]
-        command += program.argv[1:]
+        command = [path, *program.argv[1:]]
         if listening is not None:
             python, needed = inner_python()
             given |= dict.fromkeys(needed, False)
@@ -82,14 +76,15 @@ class Bubblewrap:
         try:
             options, complete = self._options(program, given, standing)
             options += [part for pair in environment.items() for part in ("--setenv", *pair)]
-            process, info = _spawn(standing, options, command, program, listening)
+            start = Wrapping(program, standing.identity).start
+            process, first = start(options, command, listening)
         except BaseException:
             self._ground.release(standing)
             raise
         isolation = _FULL if complete and not standing.is_root else _partly(_FULL)
-        release = partial(self._release, info, standing)
+        release = partial(self._ground.release, standing)
         kill = partial(signal_group, process.pid, signal.SIGKILL)
-        return Started(process, isolation, partial(_ask, info), kill, release)
+        return Started(process, isolation, partial(_ask, first), kill, release)
 
     def exit_code(self, status: int) -> int:
         """Bubblewrap itself tells a signal as a shell does."""
@@ -123,10 +118,6 @@ class Bubblewrap:
     def _veil(self, path: str, confinement: Confinement) -> Veil:
         key = (path, confinement.hidden, confinement.shown)
         return self._veils.setdefault(key, Veil(*key))
-
-    def _release(self, info: int, standing: Standing) -> None:
-        os.close(info)
-        self._ground.release(standing)
 
 
 def _partly(isolation: Isolation) -> Isolation:
@@ -165,69 +156,7 @@ def _hide(files: Iterable[str], folders: Iterable[str]) -> Iterator[str]:
         yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
 
 
-def _spawn(
-    standing: Standing,
-    options: list[str],
-    command: list[str],
-    program: Program,
-    listening: int | None,
-) -> tuple[subprocess.Popen[bytes], int]:
-    seccomp = assemble(Sockets.OWN_NAMESPACE, os.uname().machine)
-    told, info = os.pipe()
-    read, write = os.pipe()
-    passed = [info, read]
-    if listening is not None:
-        passed.append(listening)
-    argv = [*standing.prefix, system_tool("bwrap"), "--args", str(read), "--info-fd", str(info)]
-    if seccomp is not None:
-        passed.append(in_memory(seccomp))
-        argv += ["--seccomp", str(passed[-1])]
-    stdin = in_memory(program.stdin) if program.stdin else subprocess.DEVNULL
-    try:
-        process = subprocess.Popen(
-            [*argv, "--", *command],
-            cwd="/",
-            env=dict(BASE_ENVIRONMENT),
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if program.merged else subprocess.PIPE,
-            start_new_session=True,
-            bufsize=0,
-            pass_fds=passed,
-        )
-        _go_first(process.pid)
-        _tell(write, options)
-    except BaseException:
-        os.close(told)
-        raise
-    finally:
-        os.close(write)
-        ours = passed if stdin == subprocess.DEVNULL else [*passed, stdin]
-        for descriptor in ours:
-            if descriptor != listening:
-                os.close(descriptor)
-    os.set_blocking(told, False)
-    return process, told
-
-
-def _tell(write: int, options: list[str]) -> None:
-    """Hand over the options: not on the command line, where everybody could read them."""
-    view = memoryview(b"".join(os.fsencode(option) + b"\0" for option in options))
-    with suppress(BrokenPipeError):  # it ended, and says why itself
-        while view:
-            view = view[os.write(write, view) :]
-
-
-def _go_first(pid: int) -> None:
-    """Should memory run out, a sandbox goes before anything else. It waits for its options yet."""
-    with suppress(OSError), open(f"/proc/{pid}/oom_score_adj", "w", encoding="utf-8") as score:
-        score.write("1000")
-
-
-def _ask(info: int) -> None:
+def _ask(first: int | None) -> None:
     """Ask the program's own group, which is another one than bubblewrap's, to end."""
-    try:
-        told = json.loads(os.read(info, 4096))
-        signal_group(told["child-pid"], signal.SIGTERM)
-    except (BlockingIOError, ValueError):
-        return  # it has not even begun
+    if first is not None:
+        signal_group(first, signal.SIGTERM)

@@ -17,12 +17,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import IO, cast
 
+from whence.execute.sandbox.identity import can_change
 from whence.execute.sandbox.kernel import call_kernel, libc
 from whence.execute.sandbox.tools import system_tool
 
 NOBODY = 65534
 _STAGE = "/sys"
 """Covered by an empty file system of our own: nothing that is given away can lie below it."""
+_NUMBERS = itertools.count()
 _NEW_MOUNTS = 0x00020000
 _RECURSIVE, _SLAVE = 0x4000, 1 << 19
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
@@ -45,8 +47,8 @@ class _Attributes(ctypes.Structure):
 class Standing:
     """How one sandbox is started."""
 
-    prefix: tuple[str, ...] = ()
-    """Goes before the command line, and takes root away."""
+    identity: tuple[int, int] | None = None
+    """The user and the group that start it; None: ourselves."""
     sources: Mapping[str, str] | None = None
     """Where the directories are found from there; None: where they are."""
     is_root: bool = False
@@ -61,9 +63,7 @@ class Ground:
     """Prepares the start of sandboxes. Everything is called in one and the same thread."""
 
     def __init__(self, *, may_map: bool = True) -> None:
-        self._entered = False
         self._may_map = may_map
-        self._numbers = itertools.count()
 
     def prepare(self, directories: Iterable[str]) -> Standing:
         """Make directories reachable for the one who starts the sandbox."""
@@ -71,18 +71,20 @@ class Ground:
         if os.geteuid() != 0:
             return Standing()
         try:
-            self._enter()
+            if not can_change():
+                return Standing(is_root=True)
+            _enter()
         except OSError:
             return Standing(is_root=True)  # a container whose root is none
         owner = os.stat(paths[0]) if paths else None
         if self._may_map:
             try:
-                return Standing(_as(NOBODY, NOBODY), self._staged(paths, mapped=True))
+                return Standing((NOBODY, NOBODY), self._staged(paths, mapped=True))
             except OSError:
                 pass  # an old kernel, or a file system without such mounts
         if owner is None or owner.st_uid:
-            uid, gid = (owner.st_uid, owner.st_gid) if owner else (NOBODY, NOBODY)
-            return Standing(_as(uid, gid), self._staged(paths, mapped=False))
+            someone = (owner.st_uid, owner.st_gid) if owner else (NOBODY, NOBODY)
+            return Standing(someone, self._staged(paths, mapped=False))
         return Standing(sources=self._staged(paths, mapped=False), is_root=True)
 
     def release(self, standing: Standing) -> None:
@@ -91,21 +93,11 @@ class Ground:
             libc().umount2(os.fsencode(staged), _DETACH)
             os.rmdir(staged)
 
-    def _enter(self) -> None:
-        if self._entered:
-            return
-        call_kernel("unshare", _NEW_MOUNTS)
-        call_kernel("mount", b"none", b"/", None, _RECURSIVE | _SLAVE, None)
-        # Every mount is copied for every sandbox, and a machine has many below this one.
-        libc().umount2(os.fsencode(_STAGE), _DETACH)
-        call_kernel("mount", b"tmpfs", os.fsencode(_STAGE), b"tmpfs", 0, b"mode=755")
-        self._entered = True
-
     def _staged(self, paths: Iterable[str], *, mapped: bool) -> dict[str, str]:
         staged: dict[str, str] = {}
         try:
             for path in paths:
-                place = f"{_STAGE}/{next(self._numbers)}"
+                place = f"{_STAGE}/{next(_NUMBERS)}"
                 os.mkdir(place)
                 staged[path] = place
                 _mount(path, place, mapped=mapped)
@@ -113,6 +105,16 @@ class Ground:
             self.release(Standing(sources=staged))
             raise
         return staged
+
+
+@lru_cache(maxsize=1)
+def _enter() -> None:
+    """Give this thread a mount namespace of its own."""
+    call_kernel("unshare", _NEW_MOUNTS)
+    call_kernel("mount", b"none", b"/", None, _RECURSIVE | _SLAVE, None)
+    # Every mount is copied for every sandbox, and a machine has many below this one.
+    libc().umount2(os.fsencode(_STAGE), _DETACH)
+    call_kernel("mount", b"tmpfs", os.fsencode(_STAGE), b"tmpfs", 0, b"mode=755")
 
 
 def _mount(path: str, place: str, *, mapped: bool) -> None:
@@ -149,7 +151,3 @@ def _users(uid: int, gid: int) -> int:
             with open(f"/proc/{held.pid}/{kind}_map", "w", encoding="utf-8") as mapping:
                 mapping.write(f"{number} {NOBODY} 1\n")
         return os.open(f"/proc/{held.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
-
-
-def _as(uid: int, gid: int) -> tuple[str, ...]:
-    return (system_tool("setpriv"), f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--")

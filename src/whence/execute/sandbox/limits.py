@@ -13,7 +13,7 @@ _ADDRESS_SPACE = 8
 
 
 def limits_of(resources: Resources) -> dict[str, int]:
-    """The limits by the names that `prlimit` has for them."""
+    """The limits, by the names that the kernel has for them."""
     return {
         "core": 0,
         "cpu": resources.cpu_s,
@@ -32,10 +32,17 @@ def within_ours(name: str, limit: int) -> int:
     return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
-def prlimit_argv(prlimit: str, resources: Resources) -> list[str]:
-    """The front of a command line that runs the rest of it within the limits."""
-    limited = limits_of(resources).items()
-    return [prlimit, *(f"--{name}={within_ours(name, limit)}" for name, limit in limited)]
+def limit_process(pid: int, resources: Resources) -> None:
+    """Limit a process that has not begun yet, and with it all that it will start.
+
+    Raises:
+        OSError: It is gone, or not ours.
+    """
+    limits = limits_of(resources)
+    limits["nproc"] += 1  # the sandbox's own first process
+    for name, limit in limits.items():
+        bound = within_ours(name, limit)
+        resource.prlimit(pid, getattr(resource, f"RLIMIT_{name.upper()}"), (bound, bound))
 
 
 def tasks_of_ours() -> int:

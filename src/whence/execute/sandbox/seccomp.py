@@ -38,8 +38,6 @@ class Sockets(Enum):
 
     OWN_NAMESPACE = "own namespace"
     """All ordinary ones: the network namespace holds nothing but itself."""
-    TCP = "tcp"
-    """Streams to addresses only, where Landlock rules over the ports."""
     NONE = "none"
 
 
@@ -86,10 +84,7 @@ def _socket(sockets: Sockets) -> list[Instruction]:
     refuse = _refuse(errno.EACCES)
     if sockets is Sockets.NONE:
         return [refuse]
-    types = (_STREAM,) if sockets is Sockets.TCP else (_STREAM, _DATAGRAM)
-    typed = [_argument(1), (_AND, 0, 0, 0xF), *_only(types)]
-    if sockets is Sockets.TCP:
-        return [_argument(0), (_EQUAL, 2, 0, _INET), (_EQUAL, 1, 0, _INET6), refuse, *typed]
+    typed = [_argument(1), (_AND, 0, 0, 0xF), *_only((_STREAM, _DATAGRAM))]
     route = [_argument(2), *_only((0,))]
     return [
         _argument(0),

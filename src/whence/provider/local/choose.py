@@ -26,7 +26,7 @@ ENOUGH = 0.18
 """A tool with less evidence than this is not meant."""
 
 _SHARED, _MISSING, _UNUSED, _SAID = 0.15, 0.15, 0.1, 0.1
-_VERB, _OTHER_VERB, _ACTS = 0.1, 0.05, 0.1
+_VERB, _OTHER_VERB, _ACTS = 0.1, 0.05, 0.2
 _MOST_SHARED = 2.0
 _DOUBT = 0.1
 """By how much small talk must be nearer than a tool."""

@@ -17,7 +17,7 @@ from whence.provider.local import answer
 from whence.provider.local.choose import Candidate, Chooser
 from whence.provider.local.engine import Networks
 from whence.provider.local.fill import fill
-from whence.provider.local.plan import steps_of
+from whence.provider.local.plan import parted, steps_of
 from whence.provider.local.quote import fault
 from whence.provider.local.reason import reason
 from whence.provider.model import Progress
@@ -27,13 +27,13 @@ from whence.shapes.json import JSONObject
 
 ID = "local/smollm2"
 
-_DOCUMENT = 400
-"""A part of a message with more characters than this is a document, not a request."""
 _SURE = 0.4
 """With a document at hand, a tool must be meant this plainly to be called."""
 _NEARLY = 0.1
 """A tool this much behind the best may take its place where that one cannot be filled."""
 _TRIED = 3
+_NO_TOOL = 0.25
+"""Where no tool is meant, small talk must still be nearer than this to be taken for it."""
 _NO_CHOICE = ToolChoice()
 
 
@@ -118,9 +118,8 @@ class LocalConversation:
             item = self._items[index]
             if isinstance(item, Message) and item.role == "user" and item.text.strip():
                 texts = [part.text for part in item.parts if isinstance(part, Text)]
-                request = " ".join(text.strip() for text in texts if len(text) <= _DOCUMENT)
-                documents = "\n".join(text for text in texts if len(text) > _DOCUMENT)
-                return _Asked(request.strip(), documents, tuple(self._items[index + 1 :]))
+                request, documents = parted(texts)
+                return _Asked(request, documents, tuple(self._items[index + 1 :]))
         return _Asked("", "", ())
 
     async def _prepare(self, text: str, asked: _Asked) -> _Step:
@@ -173,7 +172,7 @@ class LocalConversation:
         for step, call in done:
             said = await self._said(step, call, asked)
             if said:
-                parts.append(f"{step.text}:\n{said}" if several else said)
+                parts.append(f"{_heading(step.text)}\n{said}" if several else said)
         return "\n\n".join(parts)
 
     async def _said(self, step: _Step, call: ToolCall | None, asked: _Asked) -> str:
@@ -191,10 +190,14 @@ class LocalConversation:
         return await answer.answer_from(step.text, plain, outcome, self._networks)
 
     async def _is_small_talk(self, text: str) -> bool:
-        return bool(text) and await self._chooser.is_small_talk(text, 0.0)
+        return bool(text) and await self._chooser.is_small_talk(text, _NO_TOOL)
 
     def _completion(self, item: Item, stop: StopReason) -> Completion:
         return Completion((item,), stop, usage=self._usage, model=ID)
+
+
+def _heading(step: str) -> str:
+    return step if step.endswith(("?", "!")) else f"{step.rstrip('.: ')}:"
 
 
 def _failed(asked: _Asked) -> bool:

@@ -37,8 +37,13 @@ class Networks(Protocol):
         """How near each text is to the query, from -1 to 1."""
         ...
 
-    async def complete(self, prompt: str, grammar: str, limit: int) -> Completed:
-        """The most likely words after the prompt that the grammar allows."""
+    async def complete(
+        self, prompt: str, grammar: str, limit: int, *, fresh: bool = True
+    ) -> Completed:
+        """The most likely words after the prompt that the grammar allows.
+
+        Where it is not fresh, the prompt goes on with the one before, and is read faster.
+        """
         ...
 
 
@@ -79,9 +84,11 @@ class Engine:
         scores: list[float] = await self._ask({"rank": [query, list(texts)]}) if texts else []
         return scores
 
-    async def complete(self, prompt: str, grammar: str, limit: int) -> Completed:
+    async def complete(
+        self, prompt: str, grammar: str, limit: int, *, fresh: bool = True
+    ) -> Completed:
         """The most likely words after the prompt that the grammar allows."""
-        return Completed(*await self._ask({"complete": [prompt, grammar, limit]}))
+        return Completed(*await self._ask({"complete": [prompt, grammar, limit, fresh]}))
 
     async def aclose(self) -> None:
         """End the process; its memory is free when this returns."""

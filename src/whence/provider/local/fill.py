@@ -15,7 +15,7 @@ import msgspec
 from whence.declare.toolbox import Mounted
 from whence.provider.local import plainly
 from whence.provider.local.engine import Networks
-from whence.provider.local.grammar import is_loose, one_of, spans
+from whence.provider.local.grammar import is_common, is_loose, one_of, spans
 from whence.provider.local.pieces import Kind, number_of
 from whence.provider.local.plainly import Known
 from whence.provider.local.slots import Slot, Want, name_words, slots_of
@@ -148,12 +148,15 @@ class _Filler:
         needed = sum(slot.required for slot in slots)
         for slot in slots:
             indices = self._paths_for(slot, needed)
-            if not indices and slot.required and plainly.says_here(self._known):
+            if not indices and slot.required and self._is_here(slot):
                 self._known.take(slot, ".")
             elif indices:
                 index = await self._choose(slot, indices, max(needed, 1))
                 self._known.take(slot, self._known.pieces[index].text, [index])
             needed -= slot.required
+
+    def _is_here(self, slot: Slot) -> bool:
+        return plainly.says_here(self._known) or plainly.is_here_by_default(slot)
 
     def _paths_for(self, slot: Slot, needed: int) -> list[int]:
         """What looks like a path, else what stands where paths stand, else any single word."""
@@ -166,7 +169,7 @@ class _Filler:
         if indices or not slot.required:
             return indices
         # The verb that a request begins with is no path.
-        words = [i for i in known.free((Kind.WORD,)) if i and not is_loose(known.pieces[i])]
+        words = [i for i in known.free((Kind.WORD,)) if i and not is_common(known.pieces[i])]
         return known.free((Kind.QUOTED,)) or words
 
     async def _choose(self, slot: Slot, indices: Sequence[int], places: int) -> int:
@@ -250,7 +253,9 @@ class _Filler:
         return texts.index(said.removesuffix(end))
 
     async def _ask(self, slot: Slot, opening: str, grammar: str) -> str:
-        done = await self._networks.complete(self._prompt(slot) + opening, grammar, _VALUE_TOKENS)
+        prompt = self._prompt(slot) + opening
+        fresh = not self.read_tokens
+        done = await self._networks.complete(prompt, grammar, _VALUE_TOKENS, fresh=fresh)
         self.read_tokens += done.read_tokens
         self.written_tokens += done.written_tokens
         return done.text

@@ -83,7 +83,7 @@ def _take_shape(slot: Slot, known: Known) -> bool:
     if slot.want is Want.PATH and not indices:
         indices = plainly.bare_paths(slot, known)
         if not indices:
-            return plainly.says_here(known)
+            return plainly.says_here(known) or plainly.is_here_by_default(slot)
     return bool(indices) and _taken(slot, known, indices[:1])
 
 

@@ -272,12 +272,21 @@ def is_other_thing(slot: Slot, known: Known) -> bool:
     """Whether the request speaks of a folder where the place takes a file, or the other way."""
     folder = _FOLDER.search(known.request) is not None
     file = _FILE.search(known.request) is not None or any(map(_has_ending, known.pieces))
-    takes = f"{slot.name} {slot.description}"
-    takes_folder = _FOLDER.search(takes) is not None
-    takes_file = _FILE.search(takes) is not None
+    takes_folder, takes_file = _takes(slot)
     if folder is file or takes_folder is takes_file:
         return False
     return folder is takes_file
+
+
+def is_here_by_default(slot: Slot) -> bool:
+    """Whether a place reads a folder: where none is named, it is the one that we are in."""
+    return slot.reads and _takes(slot) == (True, False)
+
+
+def _takes(slot: Slot) -> tuple[bool, bool]:
+    """Whether a place takes a folder, and whether a file."""
+    said = f"{slot.name} {slot.description}"
+    return _FOLDER.search(said) is not None, _FILE.search(said) is not None
 
 
 def _has_ending(piece: Piece) -> bool:

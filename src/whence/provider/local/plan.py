@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from whence.declare.toolbox import Mounted
 from whence.provider.local.pieces import Kind, pieces_of
+from whence.provider.local.reason import is_question
 from whence.provider.local.slots import name_words
 
 _BREAK = re.compile(
@@ -18,12 +19,30 @@ _JOINT = re.compile(r"(?:,\s*and|\s+and|,|&)\s+", re.IGNORECASE)
 _LEAD = re.compile(
     r"(?:(?:and|then|first|next|finally|after that|please)\b[,:]?\s+)+", re.IGNORECASE
 )
+_DOCUMENT = 400
+"""A text with more characters than this is a document, if there is another that could be asking."""
 _VERBS = frozenset(
     """add append ask calculate change check close commit compute convert copy count create delete
     define display download execute fetch find get give grep list look make move open ping play
     print put read remove rename replace reply resize roll run save say schedule search send set
     show start stop switch tell text translate turn update write""".split()
 )
+
+
+def parted(texts: Sequence[str]) -> tuple[str, str]:
+    """What a message asks, and the documents that it brings along.
+
+    Of a message with one long text, a short paragraph at its end or its beginning is the request.
+    """
+    short = [text.strip() for text in texts if len(text) <= _DOCUMENT]
+    if any(short):
+        return " ".join(short).strip(), "\n".join(text for text in texts if len(text) > _DOCUMENT)
+    whole = "\n\n".join(texts).strip()
+    first, _, behind = whole.partition("\n\n")
+    before, _, last = whole.rpartition("\n\n")
+    if before and len(last) <= _DOCUMENT and is_question(last):
+        return last, before
+    return (first, behind) if behind and len(first) <= _DOCUMENT else (whole, "")
 
 
 def steps_of(request: str, tools: Iterable[Mounted]) -> list[str]:

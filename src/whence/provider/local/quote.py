@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -75,10 +75,20 @@ def sentences_of(text: str) -> list[Sentence]:
     """The sentences of a document that tell something, without what only lays it out."""
     return [
         Sentence(sentence.strip(_BARE), number)
-        for number, line in enumerate(text.splitlines(), 1)
+        for number, line in _prose(text)
         for sentence in _SENTENCE.split(line.strip(_BARE))
         if len(sentence.split()) >= _WORDS_OF_SENTENCE and not sentence.endswith("?")
     ]
+
+
+def _prose(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are no code between fences, counted from 1."""
+    fenced = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
 
 
 def _shown(value: Any) -> str:

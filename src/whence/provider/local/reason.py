@@ -9,10 +9,13 @@ _QUESTION = re.compile(
     r"(?:what|which|who|whose|where|when|why|how|is|are|was|were|do|does|did|can|could)\b",
     re.IGNORECASE,
 )
+_ORDER = re.compile(r"(?:please|(?:can|could|would|will) you)\b", re.IGNORECASE)
 
 
 def is_question(request: str) -> bool:
-    """Whether a request wants to know something."""
+    """Whether a request wants to know something; an order stays one, however polite."""
+    if _ORDER.match(request.lstrip()):
+        return False
     return request.rstrip().endswith("?") or _QUESTION.match(request.lstrip()) is not None
 
 

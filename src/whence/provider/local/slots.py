@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from whence.declare.toolbox import Mounted
+from whence.shapes.tool import Effect
 
 
 class Want(StrEnum):
@@ -39,6 +40,8 @@ class Slot:
     schema: Mapping[str, Any]
     required: bool
     choices: tuple[Any, ...] = ()
+    reads: bool = False
+    """Whether it is a path at which the tool only reads."""
 
     @property
     def name(self) -> str:
@@ -78,12 +81,12 @@ def name_words(name: str) -> list[str]:
 
 def slots_of(mounted: Mounted) -> tuple[Slot, ...]:
     """The places of a tool in the order of its schema; those of inner objects stand for them."""
-    paths = frozenset(mounted.tool.paths)
+    paths = mounted.tool.paths
     return tuple(_slots(mounted.tool.input_schema, (), paths, required=True))
 
 
 def _slots(
-    schema: Mapping[str, Any], at: tuple[str, ...], paths: frozenset[str], *, required: bool
+    schema: Mapping[str, Any], at: tuple[str, ...], paths: Mapping[str, Effect], *, required: bool
 ) -> Iterator[Slot]:
     properties = schema.get("properties")
     listed = schema.get("required")
@@ -96,7 +99,8 @@ def _slots(
             yield from _slots(inner, here, paths, required=must)
         else:
             want, choices = _want(here, inner, paths)
-            yield Slot(here, want, inner, must, choices)
+            reads = not at and paths.get(name) is Effect.READ
+            yield Slot(here, want, inner, must, choices, reads)
 
 
 def plain(schema: object) -> Mapping[str, Any]:
@@ -122,7 +126,7 @@ def _is_null(part: object) -> bool:
 
 
 def _want(
-    at: tuple[str, ...], schema: Mapping[str, Any], paths: frozenset[str]
+    at: tuple[str, ...], schema: Mapping[str, Any], paths: Mapping[str, Effect]
 ) -> tuple[Want, tuple[Any, ...]]:
     choices = schema.get("enum")
     if isinstance(choices, list) or "const" in schema:
@@ -141,7 +145,9 @@ def _want(
             return Want.OTHER, ()
 
 
-def _want_of_string(at: tuple[str, ...], schema: Mapping[str, Any], paths: frozenset[str]) -> Want:
+def _want_of_string(
+    at: tuple[str, ...], schema: Mapping[str, Any], paths: Mapping[str, Effect]
+) -> Want:
     if len(at) == 1 and at[0] in paths:
         return Want.PATH
     form = schema.get("format")

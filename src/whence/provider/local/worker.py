@@ -3,9 +3,9 @@
 It is a process of its own because the engine takes over the handlers of signals, opens threads
 and keeps its memory: a run must stay stoppable, and give all of it back.
 
-    {"id": 1, "rank": [query, texts]}                   -> {"id": 1, "value": [0.7, …]}
-    {"id": 2, "complete": [prompt, grammar, limit]}     -> {"id": 2, "value": ["words", 80, 5]}
-    {"id": 2, "stop": true}                             -> the request 2 ends early
+    {"id": 1, "rank": [query, texts]}                      -> {"id": 1, "value": [0.7, …]}
+    {"id": 2, "complete": [prompt, grammar, limit, fresh]} -> {"id": 2, "value": ["words", 80, 5]}
+    {"id": 2, "stop": true}                                -> the request 2 ends early
 """
 
 from __future__ import annotations
@@ -34,14 +34,19 @@ class Chat:
         self.stopped: set[int] = set()
         self._server: Any = None
         self._problem = ""
-        self._loading = threading.Thread(target=self._load, args=(weights, first), daemon=True)
+        self._first = first
+        self._loading = threading.Thread(target=self._load, args=(weights,), daemon=True)
         self._loading.start()
 
-    def complete(self, number: int, prompt: str, grammar: str, limit: int) -> tuple[str, int, int]:
+    def complete(
+        self, number: int, prompt: str, grammar: str, limit: int, fresh: bool
+    ) -> tuple[str, int, int]:
         """The most likely words that the grammar allows, and the tokens read and written."""
         self._loading.join()
         if self._server is None:
             raise RuntimeError(self._problem)
+        if fresh:
+            self._read_beginning(self._server)
         chunks: list[dict[str, Any]] = []
 
         def take(chunk: dict[str, Any]) -> bool:
@@ -52,14 +57,21 @@ class Chat:
         self._server.handle_completions(_asked(prompt, grammar, limit), take)
         return _joined(chunks)
 
-    def _load(self, weights: Path, first: str) -> None:
+    def _load(self, weights: Path) -> None:
         try:
             server = _server(weights)
-            # What every prompt begins with is read now, while the tool is being chosen.
-            server.handle_completions(_asked(first, "", 1), lambda chunk: False)
+            self._read_beginning(server)
             self._server = server
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
             self._problem = f"{type(error).__name__}: {error}"
+
+    def _read_beginning(self, server: Any) -> None:
+        """Read what every prompt begins with, while the tool is being chosen.
+
+        Later it costs a token or two. What was read of other prompts is forgotten by it: reused,
+        that would make answers depend, in their last digits, on what was asked before.
+        """
+        server.handle_completions(_asked(self._first, "", 1), lambda chunk: False)
 
 
 def _joined(chunks: list[dict[str, Any]]) -> tuple[str, int, int]:

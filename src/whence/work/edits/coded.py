@@ -23,6 +23,8 @@ class Coded:
     def find(self, run: Sequence[str], start: int, last: int) -> int:
         """The first place from `start` to `last` where the wanted lines stand; -1: nowhere."""
         needle = "".join([self._codes[line] for line in run])
+        if last < start:
+            return -1
         end = last + len(run)
         at = self._text.find(needle, start, end)
         while self._are_shared and at >= 0 and list(self.lines[at : at + len(run)]) != list(run):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from functools import cached_property
+from itertools import chain
 from typing import Literal
 
+from whence.work.edits.coded import Coded
 from whence.work.edits.unified.shapes import Hunk
 
 MANY = 9
@@ -49,15 +50,11 @@ class Misfit:
 
 
 class Search:
-    """Finds runs of lines at the speed of `str.find`: every line becomes one character."""
-
-    __slots__ = ("_codes", "_encoded", "_hunks", "keys")
+    """Finds the lines of hunks in a file."""
 
     def __init__(self, keys: tuple[str, ...], hunks: Iterable[Hunk]) -> None:
         self.keys = keys
         self._hunks = hunks
-        self._codes: dict[str, str] = {}
-        self._encoded: str | None = None
 
     def fits(self, hunk: Hunk, place: int) -> bool:
         """Whether the old lines of the hunk stand at this place."""
@@ -75,37 +72,21 @@ class Search:
 
     def matches(self, wanted: tuple[str, ...], start: int) -> list[int]:
         """The first few places from `start` on where these lines stand."""
-        text = self._encoded or self._encode()
-        needle = "".join([self._codes[key] for key in wanted])
         found: list[int] = []
-        at = text.find(needle, start)
+        at = self._coded.find(wanted, start, len(self.keys))
         while at >= 0 and len(found) < MANY:
-            # Codes are shared once a patch has more distinct lines than there are characters.
-            if self.keys[at : at + len(wanted)] == wanted:
-                found.append(at)
-            at = text.find(needle, at + 1)
+            found.append(at)
+            at = self._coded.find(wanted, at + 1, len(self.keys))
         return found
 
     def around(self, key: str, place: int, limit: int) -> list[int]:
         """The occurrences of one line of the patch that are closest to a place, on each side."""
-        text, code = self._encoded or self._encode(), self._codes[key]
-        found: list[int] = []
-        below = above = place
-        while len(found) < limit and (below := text.find(code, below)) >= 0:
-            found.append(below)
-            below += 1
-        limit += len(found)
-        while len(found) < limit and (above := text.rfind(code, 0, max(above, 0))) >= 0:
-            found.append(above)
-        return found
+        return self._coded.around(key, place, limit)
 
-    def _encode(self) -> str:
+    @cached_property
+    def _coded(self) -> Coded:
         sides = (side for hunk in self._hunks for side in (hunk.old_keys, hunk.new_keys))
-        distinct = dict.fromkeys(chain.from_iterable(sides))
-        characters = map(chr, chain(range(1, sys.maxunicode), repeat(sys.maxunicode)))
-        self._codes = codes = dict(zip(distinct, characters, strict=False))
-        self._encoded = "".join(map(codes.get, self.keys, repeat("\0")))
-        return self._encoded
+        return Coded(self.keys, chain.from_iterable(sides))
 
 
 def locate(search: Search, hunks: Sequence[Hunk], settled: int = 0) -> list[int] | Misfit:

@@ -28,10 +28,10 @@ APPLY_PATCH_GRAMMAR = f"""\
 start: "{BEGIN}" LF section+ "{END}" LF?
 
 section: creation | removal | revision
-creation: "{ADD} " PATH LF added+
-removal: "{DELETE} " PATH LF
-revision: "{UPDATE} " PATH LF renaming? hunks?
-renaming: "{MOVE} " PATH LF
+creation: "{ADD} " TEXT LF added+
+removal: "{DELETE} " TEXT LF
+revision: "{UPDATE} " TEXT LF renaming? hunks?
+renaming: "{MOVE} " TEXT LF
 
 hunks: (anchor | changed)+ at_end?
 anchor: ("{ANCHOR}" | "{ANCHOR} " TEXT) LF
@@ -39,7 +39,6 @@ changed: ("+" | "-" | " ") TEXT? LF
 added: "+" TEXT? LF
 at_end: "{END_OF_FILE}" LF
 
-PATH: /[^\\r\\n]+/
 TEXT: /[^\\r\\n]+/
 LF: /\\r?\\n/
 """

@@ -129,7 +129,8 @@ class Seeker:
         if not sought.hunk.anchors:
             return coded.find(run, start, last)
         reaches = self._anchors.reaches(sought.hunk.anchors)
-        for reach in reaches[first_reach(reaches, start) :]:
+        for index in range(first_reach(reaches, start), len(reaches)):
+            reach = reaches[index]
             low = max(start, reach.start - sought.lead)
             if low > last:
                 break

@@ -1,0 +1,146 @@
+"""JavaScript, run by an engine of its own in a process of its own, which has no files at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from whence.errors import ExecutionFailed, TimedOut, Unavailable
+from whence.execute.ports import Ports
+from whence.shapes.call import Reply
+from whence.shapes.process import Confinement, Finished, Program
+from whence.work.exec.bounds import is_shallow, tail, time_allowed, within
+
+_ENGINE = "_quickjs"
+_INSTALL = "Install the extra: pip install whence[js]"
+_MEMORY = 600_000_000
+"""For the whole process; the engine stops the code long before."""
+_MOST_VALUE = 4_000_000
+_HERE = Path(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What js.exec returns."""
+
+    result: Any
+    logs: list[Any]
+
+
+async def run_javascript(
+    ports: Ports, code: str, given: Mapping[str, Any] | None, timeout_ms: int
+) -> Reply:
+    """Value and console lines of the code. What it throws is a result: the last line says it.
+
+    Raises:
+        TimedOut: it took too long; its console lines come along.
+        Unavailable: there is no engine.
+        ExecutionFailed: the engine broke down.
+    """
+    seconds, warnings = time_allowed(timeout_ms, ports)
+    python, readable = ports.processes.python()
+    limits = within(seconds, memory_bytes=_MEMORY, file_bytes=16_000_000, processes=8)
+    program = Program(
+        (python, "-I", "-S", "-c", _script()),
+        "/usr",  # nothing is done there; this one is always there
+        Confinement(readable=readable, resources=limits),
+        stdin=_request(code, json.dumps(given)),
+        timeout_s=seconds,
+    )
+    done = await ports.processes.run(program)
+    return _reply(done, seconds, warnings)
+
+
+def _reply(done: Finished, seconds: float, warnings: tuple[str, ...]) -> Reply:
+    value, cut, thrown, logs, left_out, ended = None, False, "", list[Any](), 0, False
+    for kind, text in _lines(done.stdout):
+        if kind == "L":
+            logs.append(json.loads(text))
+        elif kind == "R":
+            value, cut = _value(text)
+        elif kind == "E":
+            name, said = json.loads(text)
+            thrown = thrown or name or said
+            logs.append(f"Uncaught {said}")
+        elif kind == "X":
+            left_out = int(text)
+        elif kind == "U":
+            raise Unavailable(f"the JavaScript engine cannot be used: {text}", _INSTALL)
+        ended = kind == "Z"
+    if done.timed_out:
+        raise _too_long(seconds, logs)
+    if not ended:
+        raise _broken(done)
+    notes = list(warnings)
+    if thrown:
+        notes.append(f"the code threw {thrown[:200]}; the last line of logs says where")
+    if left_out:
+        notes.append(f"{left_out} more lines for the console were left out")
+    isolation = done.isolation.as_json()
+    truncated = cut or bool(left_out)
+    return Reply(Answered(value, logs), truncated, tuple(notes), isolation=isolation)
+
+
+def _lines(output: bytes) -> Iterator[tuple[str, str]]:
+    """What was reported; of a line that the end of the time cut in two, nothing."""
+    for line in output.split(b"\n")[:-1]:
+        yield chr(line[0]), line[1:].decode("utf-8", "replace")
+
+
+def _value(text: str) -> tuple[Any, bool]:
+    """The value, and whether it was cut."""
+    if len(text) > _MOST_VALUE:
+        return text[:_MOST_VALUE], True
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text, False
+    return (value if is_shallow(value) else text), False
+
+
+def _request(code: str, given: str) -> bytes:
+    parts = (_library(), _prelude(), code.encode(), given.encode())
+    return b" ".join(str(len(part)).encode() for part in parts) + b"\n" + b"".join(parts)
+
+
+def _library() -> bytes:
+    found = find_spec(_ENGINE)
+    if found is None or found.origin is None:
+        raise Unavailable(
+            "JavaScript needs the engine quickjs-ng, which is not installed",
+            _INSTALL,
+            recoverable=False,
+        )
+    return Path(found.origin).read_bytes()
+
+
+@lru_cache(maxsize=1)
+def _prelude() -> bytes:
+    return _HERE.with_name("javascript_prelude.js").read_bytes()
+
+
+@lru_cache(maxsize=1)
+def _script() -> str:
+    return _HERE.with_name("javascript_inside.py").read_text(encoding="utf-8")
+
+
+def _too_long(seconds: float, logs: list[Any]) -> TimedOut:
+    return TimedOut(
+        f"the code did not end within {seconds:g} s and was stopped",
+        "Do less at once, or give a larger timeout_ms.",
+        details={"logs": logs[-100:]},
+    )
+
+
+def _broken(done: Finished) -> ExecutionFailed:
+    how = f"signal {-done.exit_code}" if done.exit_code < 0 else f"exit status {done.exit_code}"
+    return ExecutionFailed(
+        f"the JavaScript engine broke down with {how}",
+        "Run the code in smaller parts to find what it cannot take.",
+        details={"stderr": tail(done.stderr)},
+    )
