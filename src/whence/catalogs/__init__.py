@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 
 from whence.errors import NotFound
@@ -19,6 +20,24 @@ def load_catalog(name: str) -> tuple[Tool, ...]:
         raise NotFound(f"there is no catalog {name!r}", f"Catalogs: {', '.join(NAMES)}.")
     tools: tuple[Tool, ...] = import_module(f"whence.catalogs.{name}").TOOLS
     return tools
+
+
+class Catalogs(Mapping[str, tuple[Tool, ...]]):
+    """Every catalog by its name, each loaded when somebody looks into it."""
+
+    def __getitem__(self, name: str) -> tuple[Tool, ...]:
+        if name not in NAMES:
+            raise KeyError(name)
+        return load_catalog(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in NAMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
 
 
 def load_catalogs() -> tuple[Tool, ...]:

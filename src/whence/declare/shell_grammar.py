@@ -23,6 +23,7 @@ _OTHER_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\+=|\[)")
 _REDIRECTION = re.compile(r"([0-9]?)(<<|<>|<&|>&|>>|>\||<|>)")
 _USUAL = {"<": "0", "<<": "0", "<>": "0", "<&": "0"}
 """The descriptor that an operator means where none is written; for the others it is 1."""
+_EXPANDED = re.compile(r"[$`\\]")
 _SIGNS = ("&&", "||", "|", "&", ";", "\n")
 _TIES = frozenset({"&&", "||", "|"})
 """Signs after which a command must follow, on the next line, too."""
@@ -52,8 +53,8 @@ class _Reader:
         self._depth = depth
         self._parts: list[Part] = []
         self._inner: list[tuple[Part, ...]] = []
-        self._waiting: list[tuple[str, list[Part]]] = []
-        """Here-documents whose text comes after this line."""
+        self._waiting: list[tuple[Part, bool]] = []
+        """Here-documents whose text comes after this line, and whether their end is quoted."""
 
     def segments(self) -> tuple[tuple[Part, ...], ...]:
         """What was read."""
@@ -77,9 +78,8 @@ class _Reader:
                 break
         if self._waiting:
             raise Unreadable("a here-document without its text")
-        if self._cursor.peek() != closing or not (closing or self._cursor.peek() == ""):
-            raise Unreadable("parentheses that do not match")
-        self._cursor.at += len(closing)
+        if not self._cursor.take(closing) or (not closing and self._cursor.peek()):
+            raise Unreadable("parentheses that do not match, or a function")
 
     def _add_sign(self, sign: str) -> None:
         shown = "\\n" if sign == "\n" else sign
@@ -137,6 +137,8 @@ class _Reader:
             return False
         reader = WordReader(self._cursor, self._substitute)
         word = reader.read()
+        if word.source.isdecimal() and self._cursor.peek() in ("<", ">"):
+            raise Unreadable(f"the descriptor {word.source}")
         if not words:
             if reader.is_bare and reader.bare in _RESERVED:
                 raise Unreadable(f"`{reader.bare}`")
@@ -162,22 +164,62 @@ class _Reader:
 
     def _redirection(self, number: str, operator: str, extras: list[Part]) -> None:
         following = self._cursor.peek()
-        if following and following in "<>&(-|":
+        if following and (following in "<>&(|" or operator + following == "<<-"):
             raise Unreadable(f"`{operator}{following}`")
         self._blanks()
-        target: list[Word] = []
-        brought: list[Part] = []
         reader = WordReader(self._cursor, self._substitute)
         word = reader.read()
         if not word.source:
             raise Unreadable(f"nothing follows {operator}")
-        target.append(word)
-        brought += reader.extras
-        usual = number == _USUAL.get(operator, "1")
-        sign = Word.exact(operator if usual else number + operator)
-        if operator == "<<":
-            self._await_text(sign, reader, word, extras)
-            return
+        usual = number in ("", _USUAL.get(operator, "1"))
+        made = Part(Kind.REDIRECTION, (Word.exact(operator if usual else number + operator), word))
         if operator in (">&", "<&") and not (reader.is_bare and word.text.isdecimal()):
             raise Unreadable(f"`{operator}{word.source}`")
-        extras += [Part(Kind.REDIRECTION, (sign, word)), *brought]
+        extras += [made, *reader.extras]
+        if operator == "<<":
+            self._await_text(made, quoted=not reader.is_bare)
+
+    def _await_text(self, made: Part, *, quoted: bool) -> None:
+        if self._depth or made.words[1].known is not Known.EXACT:
+            raise Unreadable("a here-document inside a substitution, or with an odd end")
+        self._waiting.append((made, quoted))
+
+    def _here_documents(self) -> None:
+        """Read the texts of the line that has just ended, each into its part."""
+        for part, quoted in self._waiting:
+            operator, end = part.words
+            lines: list[str] = []
+            while (line := self._cursor.until("\n", "a here-document")) != end.text:
+                lines.append(f"{line}\n")
+                if self._cursor.text[self._cursor.at :] == end.text:
+                    self._cursor.at = len(self._cursor.text)
+                    break
+            text = "".join(lines)
+            if not quoted and _EXPANDED.search(text):
+                raise Unreadable("a here-document with expansions; quote its end, as in <<'END'")
+            made = Part(Kind.REDIRECTION, (operator, Word(text, f"{end.source}…")))
+            self._parts = [_replaced(command, part, made) for command in self._parts]
+        self._waiting = []
+
+    def _subshell(self) -> None:
+        if self._cursor.peek() == "(":
+            raise Unreadable("arithmetic")
+        self._parts.append(Part(Kind.SIGN, (Word.exact("()"),)))
+        inner = self._read_inside(self._cursor, ")")
+        self._parts += inner._parts
+        self._inner += inner._inner
+
+    def _substitute(self, cursor: Cursor, closing: str) -> None:
+        self._inner += self._read_inside(cursor, closing).segments()
+
+    def _read_inside(self, cursor: Cursor, closing: str) -> _Reader:
+        inner = _Reader(cursor, self._depth + 1)
+        inner.commands(closing)
+        return inner
+
+
+def _replaced(command: Part, part: Part, made: Part) -> Part:
+    if not any(extra is part for extra in command.extras):
+        return command
+    extras = tuple(made if extra is part else extra for extra in command.extras)
+    return Part(command.kind, command.words, extras)

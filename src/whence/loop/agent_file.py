@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from whence.catalogs import DEFAULT, NAMES, load_catalog
+from whence.catalogs import DEFAULT, Catalogs
 from whence.chatmd.include import Expanded, Located, expand
 from whence.chatmd.parse import parse
 from whence.declare.python import load_function
@@ -71,7 +71,7 @@ def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFi
         expanded = expand(source, path, reach.read)
         resolved = resolve(
             expanded.document,
-            catalogs={name: load_catalog(name) for name in NAMES},
+            catalogs=Catalogs(),
             default_catalogs=DEFAULT,
             load_document=lambda src: parse(reach.read(src, path)[1]),
             load_function=lambda src, name: _function(reach, src, name, run=run_python),

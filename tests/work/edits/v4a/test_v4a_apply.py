@@ -219,6 +219,8 @@ def test_lines_that_are_added_nowhere_in_particular_are_refused() -> None:
     for way in ("context line", "@@ line", "*** End of File"):
         assert way in error.suggestion
     assert refused("a\nb\na\n", "@@ a", "+x").details["candidates"] == [2, 4]
+    inside = refused("def f():\n    one()\n    two()\n", "@@ def f():", "+    three()")
+    assert "does not say where in it" in inside.message
 
 
 def test_a_hunk_that_ends_the_file_fits_only_there() -> None:

@@ -130,6 +130,16 @@ def unplaced(path: str, hunk: Hunk) -> Conflict:
     )
 
 
+def somewhere_inside(path: str, hunk: Hunk) -> Conflict:
+    """The error for lines that are added to a class or a function, who knows where in it."""
+    return Conflict(
+        f"Ambiguous patch for {path}: {_named(hunk)} adds lines to {shown(hunk.anchors[-1])} and "
+        "does not say where in it",
+        "Nothing was changed. Give a context line above or below them.",
+        details=_details(path, hunk, "unplaced"),
+    )
+
+
 def _details(path: str, hunk: Hunk, reason: str) -> dict[str, object]:
     return {
         "reason": reason,

@@ -17,6 +17,7 @@ from whence.work.edits.coded import Coded
 from whence.work.edits.fold import fold
 from whence.work.edits.v4a import refuse
 from whence.work.edits.v4a.anchors import Anchors, first_reach
+from whence.work.edits.v4a.scopes import scope_of
 from whence.work.edits.v4a.shapes import Hunk, Update
 
 LEVELS: tuple[Callable[[str], str], ...] = (str, str.rstrip, str.strip, fold)
@@ -143,6 +144,8 @@ class Seeker:
         """The place of a hunk that only adds: nothing but an anchor or an end can tell it."""
         if hunk.ends_file or not self.lines:
             places = [len(self.lines)]
+        elif hunk.anchors and scope_of(hunk.anchors[-1]):
+            raise refuse.somewhere_inside(self.path, hunk)
         elif hunk.anchors:
             places = self._anchors.insertions(hunk.anchors)
         else:
