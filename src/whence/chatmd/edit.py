@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from whence.chatmd.grammar import ELEMENTS
 from whence.chatmd.parse import parse
@@ -12,6 +11,7 @@ from whence.chatmd.scan import SPACE, attributes, to_bytes
 from whence.chatmd.suggest import attribute_suggestion, shown
 from whence.chatmd.table import opened_at
 from whence.errors import Conflict, InvalidArgs
+from whence.shapes.dataclass import dataclass
 from whence.shapes.document import Document, Element, Part, Span
 
 

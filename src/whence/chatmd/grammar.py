@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from whence.shapes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def _rule(
     )
 
 
-_SAID = "id status name phase type ochat-history-id"
+_SAID = "id status name phase type native ochat-history-id"
 _CONTENT = "doc img agent import"
 _TYPED = "name type description required default enum"
 
@@ -45,7 +45,7 @@ ELEMENTS: dict[str, Rule] = {
         f"{_SAID} tool_call_id function_name", "doc img", "tool_call_id function_name"
     ),
     "tool_response": _rule(f"{_SAID} tool_call_id function_name", "doc img", "tool_call_id"),
-    "reasoning": _rule("id status encrypted protocol ochat-history-id", "summary"),
+    "reasoning": _rule("id status encrypted protocol native ochat-history-id", "summary"),
     "config": _rule(
         "model max_tokens temperature reasoning_effort show_tool_call id mode why max_turns"
         " parallel_tool_calls protocol budget",

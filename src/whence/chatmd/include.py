@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from whence.chatmd.parse import parse
 from whence.chatmd.render import escape, raw
 from whence.chatmd.scan import to_bytes, to_text
 from whence.errors import WhenceError
+from whence.shapes.dataclass import dataclass
 from whence.shapes.document import (
     STRAY,
     Diagnostic,

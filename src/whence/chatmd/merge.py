@@ -8,11 +8,11 @@ changed in different ways needs a person.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from whence.chatmd.grammar import TRANSCRIPT
 from whence.chatmd.parse import parse
+from whence.shapes.dataclass import dataclass
 from whence.shapes.document import Element, item_of
 
 

@@ -7,16 +7,15 @@ is written here; `append` does that.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from whence.chatmd.grammar import ELEMENTS, ROLES
 from whence.chatmd.scan import to_bytes
 from whence.chatmd.suggest import closest, shown
 from whence.errors import InvalidArgs
+from whence.shapes.dataclass import dataclass
 from whence.shapes.document import Comment, Document, Element, Node, Part, Text
 
 INLINE_BYTES = 65_536
@@ -88,6 +87,8 @@ def render_message(
     status: str | None = None,
     phase: str | None = None,
     name: str | None = None,
+    type: str | None = None,
+    native: str | None = None,
 ) -> Rendered:
     """A message: text, images and elements such as `<doc>`, in one element of its role."""
     if role not in ROLES:
@@ -95,7 +96,9 @@ def render_message(
         hint = f"Did you mean {near}?" if near else f"Use one of: {', '.join(ROLES)}."
         raise InvalidArgs(f"There is no role {shown(role)}.", hint)
     names = _Names(id or role, role, "txt")
-    attributes = {"id": id, "status": status, "phase": phase, "name": name}
+    attributes = {
+        "id": id, "status": status, "phase": phase, "name": name, "type": type, "native": native
+    }  # fmt: skip
     return _element(role, attributes, content, names, inline=True)
 
 
@@ -107,6 +110,7 @@ def render_tool_call(
     item_id: str | None = None,
     custom: bool = False,
     inline: bool = True,
+    native: str | None = None,
 ) -> Rendered:
     """A call; its arguments are stored beside the file unless `inline` (`show_tool_call`)."""
     attributes = {
@@ -114,6 +118,7 @@ def render_tool_call(
         "tool_call_id": id,
         "function_name": name,
         "id": item_id,
+        "native": native,
     }
     names = _Names(id, "tool-call", "txt" if custom else "json")
     return _element("tool_call", attributes, arguments, names, inline=inline)
@@ -126,12 +131,16 @@ def render_tool_response(
     item_id: str | None = None,
     custom: bool = False,
     inline: bool = True,
+    status: str | None = None,
+    native: str | None = None,
 ) -> Rendered:
     """What came of a call; stored beside the file unless `inline`. Images are always stored."""
     attributes = {
         "type": "custom_tool_call" if custom else None,
         "tool_call_id": id,
         "id": item_id,
+        "status": status,
+        "native": native,
     }
     names = _Names(id, "tool-call-result", "txt")
     return _element("tool_response", attributes, content, names, inline=inline)
@@ -145,9 +154,12 @@ def render_reasoning(
     encrypted: str | None = None,
     status: str | None = None,
     protocol: str | None = None,
+    native: str | None = None,
 ) -> Rendered:
     """What a model thought: summaries, and the thoughts themselves where they are shown."""
-    attributes = {"id": id, "status": status, "encrypted": encrypted, "protocol": protocol}
+    attributes = {
+        "id": id, "status": status, "encrypted": encrypted, "protocol": protocol, "native": native
+    }  # fmt: skip
     opening = _tag("reasoning", attributes)
     shown = [("summary_text", text) for text in summaries]
     shown += [("reasoning_text", text) for text in texts]
@@ -239,8 +251,10 @@ class _Names:
     suffix: str
 
     def payload(self, data: bytes, kind: str | None = None, suffix: str | None = None) -> Payload:
-        # The digest lets two transcripts share a folder, even if a provider repeats its ids.
-        digest = hashlib.sha256(data).hexdigest()[:16]
+        from hashlib import sha256
+
+        # It lets two transcripts share a folder, even if a provider repeats its ids.
+        digest = sha256(data).hexdigest()[:16]
         owner = _UNSAFE.sub("_", self.owner)[:64] or "unnamed"
         name = f"{owner}.{kind or self.kind}.{digest}.{suffix or self.suffix}"
         return Payload(PAYLOADS + name, data)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ COMMANDS = {
     "doctor": "what this machine enforces, found out by trying",
     "explain": "which checks a call would pass and which rule decides, without running it",
     "fmt": "lay agent files out, without touching their text",
+    "lock": "pin what is behind the tools of agent files, and show what changed since",
     "log": "what happened and why: show, verify, why, stats, diff, undo",
     "merge": "git's merge driver for agent files",
     "models": "which models can be used here; install fetches the embedded one",
@@ -55,7 +57,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _unknown(arguments[0])
     from whence.cli.command import run
 
-    return run(arguments[0], arguments[1:])
+    if argv is not None:
+        return run(arguments[0], arguments[1:])
+    # What a command loads stays to its end: looking for garbage there would be in vain.
+    gc.set_threshold(20_000)
+    code = run(arguments[0], arguments[1:])
+    gc.freeze()
+    return code
 
 
 def _command_first(arguments: list[str]) -> list[str]:

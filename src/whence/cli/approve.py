@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from typing import Literal
 
 import msgspec
 
-from whence.cli.text import harmless
 from whence.shapes.approval import Answer, Approver, Question
+from whence.shapes.glyph import visible
+
+_SCOPES: dict[str, Literal["once", "session", "always"]] = {
+    "y": "once", "yes": "once", "s": "session", "session": "session", "a": "always",
+    "always": "always",
+}  # fmt: skip
 
 
 def terminal_approver() -> Approver | None:
@@ -17,13 +23,37 @@ def terminal_approver() -> Approver | None:
 
 
 async def _ask(question: Question) -> Answer:
+    print("\n".join(["", *shown(question)]), file=sys.stderr)
+    print(_choices(question), end="", file=sys.stderr, flush=True)
+    return answered(question, await asyncio.to_thread(sys.stdin.readline))
+
+
+def shown(question: Question) -> list[str]:
+    """What a person must see before answering; nothing in it can steer the terminal.
+
+    Words of a model stand behind a label or a bar, so that they cannot pass for the question.
+    """
     arguments = msgspec.json.encode(question.arguments).decode()
-    print(f"\n{harmless(f'{question.tool} {arguments}')}", file=sys.stderr)
-    print(f"  why:    {harmless(question.why)}", file=sys.stderr)
-    print(f"  asking: {harmless(question.reason)}", file=sys.stderr)
-    print("Allow? [y]es once, for the [s]ession, [N]o: ", end="", file=sys.stderr, flush=True)
-    said = (await asyncio.to_thread(sys.stdin.readline)).strip().lower()
-    return Answer(
-        approved=said in ("y", "yes", "s", "session"),
-        scope="session" if said in ("s", "session") else "once",
-    )
+    lines = [visible(f"{question.tool} {arguments}")]
+    lines += [f"  runs:   │ {visible(line)}" for line in (question.command or "").splitlines()]
+    lines += [f"  why:    {visible(question.why)}", f"  asking: {visible(question.reason)}"]
+    lines += [f"          │ {visible(line)}" for line in question.difference.splitlines()]
+    if question.rule:
+        lines.append(f"  rule:   {visible(question.rule)}")
+    return lines
+
+
+def _choices(question: Question) -> str:
+    if question.difference:
+        return "Trust it? [y]es for this run, [a]lways, [N]o: "
+    if question.rule is None:
+        return "Allow? [y]es once, [N]o: "
+    return "Allow? [y]es once, for the [s]ession, [a]lways by this rule, [N]o: "
+
+
+def answered(question: Question, line: str) -> Answer:
+    """What a typed line means; whatever it is not sure of is a no."""
+    scope = _SCOPES.get(line.strip().lower())
+    if scope is None:
+        return Answer(approved=False)
+    return Answer(approved=True, scope=scope if question.rule or question.difference else "once")

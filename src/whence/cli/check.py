@@ -17,6 +17,7 @@ Exit code: 0 if nothing is wrong (warnings allowed), 1 on errors. Nothing of the
 examples:
   whence check agent.chatmd
   whence check --strict --format json prompts/*.chatmd
+  whence check --locked prompts/*.chatmd
 """
 
 
@@ -25,6 +26,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="agent files")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print")
     parser.add_argument("--strict", action="store_true", help="warnings fail, too")
+    parser.add_argument(
+        "--locked",
+        action="store_true",
+        help="tools that are not as .agent/lock.yaml pins them fail",
+    )
     add_workspace(parser)
 
 
@@ -37,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     errors = warnings = 0
     listed: list[dict[str, Any]] = []
     for path in options.files:
-        for located in _problems(path, workspace):
+        for located in _problems(path, workspace, locked=options.locked):
             severity = located.diagnostic.severity.value
             errors, warnings = errors + (severity == "error"), warnings + (severity == "warning")
             if options.format == "json":
@@ -52,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     return 1 if errors or (options.strict and warnings) else 0
 
 
-def _problems(path: str, workspace: str) -> list[Located]:
+def _problems(path: str, workspace: str, *, locked: bool) -> list[Located]:
     from whence.chatmd.include import Located
     from whence.errors import WhenceError
     from whence.loop.agent_file import load_agent
@@ -64,7 +70,7 @@ def _problems(path: str, workspace: str) -> list[Located]:
     except WhenceError as error:
         text = (error.message, error.suggestion, NOWHERE, 1, 1, "")
         return [Located(path, Diagnostic(Severity.ERROR, "unreadable-file", *text))]
-    return agent.problems(lint(agent, workspace))
+    return agent.problems(lint(agent, workspace, locked=locked))
 
 
 def _show(located: Located) -> None:

@@ -11,6 +11,15 @@ from whence.cli import COMMANDS
 from whence.errors import UsageError, WhenceError
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Help as wide as the terminal, without `shutil`, which loads what archives need."""
+    try:
+        width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size().columns
+    except (OSError, ValueError):
+        width = 80
+    return argparse.RawDescriptionHelpFormatter(prog, width=width - 2)
+
+
 def run(name: str, arguments: list[str]) -> int:
     """Parse and run; whatever goes wrong is said in two lines, never in a traceback."""
     module = import_module(f"whence.cli.{name}")
@@ -18,7 +27,7 @@ def run(name: str, arguments: list[str]) -> int:
         prog=f"whence {name}",
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
         epilog=module.EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_formatter,
     )
     module.configure(parser)
     # Intermixed parsing lets options stand before, between and behind the words of a command.

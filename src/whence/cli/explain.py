@@ -6,10 +6,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_policy, add_workspace
-from whence.cli.text import harmless
+from whence.shapes.glyph import visible
 
 if TYPE_CHECKING:
+    from whence.declare.toolbox import Mounted
     from whence.gate.explain import Explanation
+    from whence.shapes.policy import Policy
 
 EXAMPLE = """\
 Exit code: 0 if the call would run, 1 if it would be refused or would need a person.
@@ -42,6 +44,7 @@ def run(options: argparse.Namespace) -> int:
     root = Root(workspace_of(options))
     toolbox = Toolbox(tools_of(options))
     policy = load_policy(root.path, toolbox, policy_of(options, toolbox))
+    policy = _with_isolation(policy, toolbox.find(options.tool))
     call = read_call(options.tool, options.arguments)
     found = explain(call, toolbox, policy, Usage(), root.locate)
     if options.json:
@@ -53,13 +56,27 @@ def run(options: argparse.Namespace) -> int:
     return 0 if found.verdict == "allowed" else 1
 
 
+def _with_isolation(policy: Policy, mounted: Mounted | None) -> Policy:
+    """What this machine enforces is part of the answer, where the tool runs programs."""
+    from dataclasses import replace
+
+    from whence.execute.process import Processes
+    from whence.loop.session import runs_programs
+
+    if mounted is None or not runs_programs(mounted.tool):
+        return policy
+    return replace(policy, isolated=Processes().isolation().full)
+
+
 def _show(found: Explanation) -> None:
     for finding in found.findings:
         said = f"  {finding.said}" if finding.said else ""
-        print(harmless(f"{_SIGNS[finding.answer]} {finding.check:<11}{said}".rstrip()))
+        print(visible(f"{_SIGNS[finding.answer]} {finding.check:<11}{said}".rstrip()))
         if finding.suggestion and finding.answer != "pass":
-            print(harmless(f"  {'':<11}  {finding.suggestion}"))
-    print(harmless(f"{found.verdict}: {found.ruling.reason}" if found.ruling else found.verdict))
+            print(visible(f"  {'':<11}  {finding.suggestion}"))
+    for line in (found.ruling.shown or "").splitlines() if found.ruling else ():
+        print(f"runs: │ {visible(line)}")
+    print(visible(f"{found.verdict}: {found.ruling.reason}" if found.ruling else found.verdict))
 
 
 def _as_json(found: Explanation) -> dict[str, Any]:
@@ -79,5 +96,6 @@ def _as_json(found: Explanation) -> dict[str, Any]:
             "rule": f"{rule.verdict} {rule}" if rule else None,
             "source": rule.source if rule else "default",
             "would_allow": ruling.would_allow,
+            "runs": ruling.shown,
         }
     return value

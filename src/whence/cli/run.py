@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_workspace
+from whence.errors import Unavailable
 
 if TYPE_CHECKING:
     from whence.loop.agent import Agent
@@ -57,7 +58,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the agent to its answer."""
     asked = sys.stdin.read() if options.input == "-" else options.input
-    asyncio.run(_run(_agent(options), asked, options))
+    try:
+        asyncio.run(_run(_agent(options), asked, options))
+    except Unavailable as error:
+        from whence.cli.models import offer
+
+        if "model" not in error.details or not offer():
+            raise
+        asyncio.run(_run(_agent(options), asked, options))
     return 0
 
 

@@ -8,7 +8,6 @@ and one whose value is a list is repeated.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from typing import Any
 
 from whence.chatmd.suggest import quoted
 from whence.errors import InvalidArgs
+from whence.shapes.command import Commands, CommandsOf
 from whence.shapes.declaration import Hole, Param, ShellCommand, Word
 from whence.shapes.json import JSONObject
 
@@ -95,6 +95,15 @@ def command_line(command: ShellCommand, arguments: JSONObject) -> tuple[str, ...
     return tuple(line)
 
 
+def commands_of(command: ShellCommand) -> CommandsOf:
+    """What a call of the tool would run."""
+
+    def of(arguments: JSONObject) -> Commands:
+        return Commands.of(command_line(command, arguments))
+
+    return of
+
+
 def _expanded(word: Word, params: dict[str, Param], arguments: JSONObject) -> list[str]:
     choices = [
         _texts(params[part.name], arguments) if isinstance(part, Hole) else [part] for part in word
@@ -106,6 +115,8 @@ def _texts(param: Param, arguments: JSONObject) -> list[str]:
     value = arguments.get(param.name)
     value = param.schema.get("default") if value is None else value
     values = value if isinstance(value, list) else [] if value is None else [value]
+    import json
+
     return [each if isinstance(each, str) else json.dumps(each) for each in values]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from whence.chatmd.suggest import quoted
@@ -58,6 +57,8 @@ def _output(element: Element, report: Report) -> Schema | None:
 
 def _json_or_shorthand(written: str) -> Any:
     """JSON where it is JSON; `"a" | "b"` and `{title: string}` are not."""
+    import json
+
     try:
         loaded = json.loads(written)
     except (ValueError, RecursionError):

@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from whence.chatmd.suggest import quoted
 from whence.declare.command import split_command
@@ -65,6 +64,8 @@ def _target(element: Element, report: Report) -> dict[str, Any] | None:
 
 
 def _http(element: Element, url: str, report: Report) -> dict[str, Any] | None:
+    from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -99,6 +100,8 @@ def endpoint(server: McpServer, environment: Mapping[str, str]) -> str:
 
     The answer is a secret: it is neither to be logged nor shown.
     """
+    from urllib.parse import urlencode, urlsplit, urlunsplit
+
     named = {"client_id": server.client_id_env, "client_secret": server.client_secret_env}
     given = {key: environment.get(name) for key, name in named.items() if name}
     credentials = {key: value for key, value in given.items() if value}

@@ -6,14 +6,13 @@ looked up, never decoded: `fs_read` may be `fs.read`, or a tool that is really c
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from whence.errors import Conflict, NotFound
+from whence.shapes.dataclass import dataclass
 
 MAX_WIRE_LENGTH = 64
 _KEPT_BEFORE_HASH = 55
@@ -135,8 +134,10 @@ def _hashed_form(canonical: str, taken: set[str]) -> str:
 
 
 def _digest(canonical: str, attempt: int) -> str:
+    from hashlib import sha256
+
     salted = canonical if attempt == 0 else f"{canonical}\n{attempt}"
-    return hashlib.sha256(salted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return sha256(salted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _unshared_aliases(declared: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import inspect
 import os
 import stat
@@ -142,8 +141,10 @@ class _Loader(SourceFileLoader):
 
 
 def _module(path: str, source: bytes) -> ModuleType:
+    from hashlib import sha256
+
     real = os.path.realpath(path)
-    digest = hashlib.sha256(os.fsencode(real) + b"\0" + source).hexdigest()[:16]
+    digest = sha256(os.fsencode(real) + b"\0" + source).hexdigest()[:16]
     name = f"whence_tools_{digest}"
     if name in sys.modules:
         return sys.modules[name]

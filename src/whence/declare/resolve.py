@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from whence.declare import agent, builtin, mcp, python, shell
+from whence.declare import agent, builtin, python
 from whence.declare.config import read_config
 from whence.declare.interface import read_interface
 from whence.declare.report import Report
@@ -68,11 +68,22 @@ def resolve(
     """
     report = Report(document.source)
     shelf = builtin.Shelf(catalogs, default_catalogs)
+
+    def command(element: Element) -> Iterable[Declared]:
+        from whence.declare import shell
+
+        return shell.declare(element, report)
+
+    def mcp_server(element: Element) -> Iterable[McpServer]:
+        from whence.declare import mcp
+
+        return mcp.declare(element, report)
+
     makers: Makers = {
         "builtin": lambda element: builtin.declare(element, shelf, report),
-        "command": lambda element: shell.declare(element, report),
+        "command": command,
         "agent": lambda element: agent.declare(element, load_document, report),
-        "mcp_server": lambda element: mcp.declare(element, report),
+        "mcp_server": mcp_server,
         "python": lambda element: python.declare(element, load_function, report),
     }
     found = [one for each in document.tagged("tool") for one in _declare(each, makers, report)]

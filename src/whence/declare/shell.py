@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from whence.chatmd.suggest import closest, quoted
-from whence.declare.command import holes, split_command, word_of
+from whence.declare.command import commands_of, holes, split_command, word_of
 from whence.declare.report import Report
 from whence.declare.typed import object_of, read_params
 from whence.declare.values import (
@@ -83,6 +83,7 @@ def _tool(element: Element, name: str, command: ShellCommand, does: frozenset[Ef
             hosts=command.hosts,
             output_chars=command.max_output,
         ),
+        commands=commands_of(command),
         source="shell",
     )
 

@@ -1,8 +1,8 @@
 """A shell command line, read as a POSIX shell reads it, into its parts.
 
 Every simple command is found, also inside substitutions and subshells, and every construct around
-it. What shells do not agree on, and what is a program rather than a command (`if`, `for`, functions,
-`[[`, here-strings, arrays), is not read: the answer then says so, and nothing may be built on it.
+it. What shells do not agree on, and what is a program rather than a command (`if`, functions, `[[`,
+here-strings, arrays), is not read: the answer then says so, and nothing may be built on it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 
 from whence.declare.shell_word import BLANKS, Cursor, Unreadable, WordReader
-from whence.shapes.command import Commands, Kind, Known, Part, Word
+from whence.shapes.command import Commands, CommandsOf, Kind, Known, Part, Word
+from whence.shapes.json import JSONObject
 
 LONGEST = 100_000
 _DEEPEST = 16
@@ -32,15 +33,34 @@ _TIES = frozenset({"&&", "||", "|"})
 def read_line(line: str) -> Commands:
     """The parts of a command line; `unread` says what keeps it from being understood."""
     reader = _Reader(Cursor(line), 0)
+    if len(line) > LONGEST:
+        return Commands(line, ((),), f"more than {LONGEST} characters")
+    if "\0" in line:
+        return Commands(line, ((),), "a NUL character")
     try:
-        if len(line) > LONGEST:
-            raise Unreadable(f"more than {LONGEST} characters")
-        if "\0" in line:
-            raise Unreadable("a NUL character")
         reader.commands("")
     except Unreadable as problem:
         return Commands(line, reader.segments(), str(problem))
     return Commands(line, reader.segments())
+
+
+def lines_in(argument: str) -> CommandsOf:
+    """For a tool that takes a command line as this argument: what a call of it would run."""
+
+    def commands_of(arguments: JSONObject) -> Commands:
+        return read_line(str(arguments.get(argument, "")))
+
+    return commands_of
+
+
+def words_in(argument: str) -> CommandsOf:
+    """For a tool that takes a program and its arguments as this list: what a call would run."""
+
+    def commands_of(arguments: JSONObject) -> Commands:
+        listed = arguments.get(argument)
+        return Commands.of(map(str, listed if isinstance(listed, list) else (listed,)))
+
+    return commands_of
 
 
 class _Reader:

@@ -278,6 +278,28 @@ def _check_scalar(value: object, at: Path) -> None:
         raise problem(f"{shown(value)} is a {kind}, which JSON does not have", hint, at)
 
 
+def _is_plain(schema: object) -> bool:
+    """Whether it is surely a schema: types, properties and descriptions, and nothing else."""
+    if not isinstance(schema, dict):
+        return isinstance(schema, bool)
+    return all(_is_plain_part(key, value) for key, value in schema.items())
+
+
+def _is_plain_part(key: object, value: Any) -> bool:
+    match key:
+        case "type":
+            return isinstance(value, str) and TYPE_WORDS.get(value) == {"type": value}
+        case "description":
+            return isinstance(value, str)
+        case "properties":
+            return isinstance(value, dict) and all(_is_plain(part) for part in value.values())
+        case "items" | "additionalProperties":
+            return _is_plain(value)
+        case "required" if isinstance(value, list):
+            return all(isinstance(name, str) for name in value) and len({*value}) == len(value)
+    return False
+
+
 @cache
 def _metaschema() -> jsonschema_rs.Draft202012Validator:
     import jsonschema_rs
@@ -288,6 +310,8 @@ def _metaschema() -> jsonschema_rs.Draft202012Validator:
 
 
 def _check_against_metaschema(schema: Schema) -> None:
+    if _is_plain(schema):  # most are, and the library takes its time to load
+        return
     error = next(iter(_metaschema().iter_errors(schema)), None)
     if error is not None:
         raise problem(

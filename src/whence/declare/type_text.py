@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -152,6 +151,8 @@ class _Parser:
             return quoted[1:-1].replace("''", "'")
         if quoted[0] != '"':
             return quoted
+        import json
+
         try:
             return str(json.loads(quoted, strict=False))
         except ValueError:
@@ -173,8 +174,11 @@ def _meaning_of(word: str) -> _Alternative:
         return _Alternative(dict(TYPE_WORDS[word]))
     if word in ("true", "false"):
         return _Alternative(values=[word == "true"], bare=word)
-    if _NUMBER.fullmatch(word) and math.isfinite(number := json.loads(word)):
-        return _Alternative(values=[number], bare=word)
+    if _NUMBER.fullmatch(word):
+        import json
+
+        if math.isfinite(number := json.loads(word)):
+            return _Alternative(values=[number], bare=word)
     return _Alternative(bare=word)
 
 

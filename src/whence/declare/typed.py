@@ -7,7 +7,6 @@ as JSON.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -157,6 +156,8 @@ def _meant(written: Any, fits: Callable[[Any], bool]) -> Any:
 
 def _json(written: str) -> Any:
     try:
+        import json
+
         return json.loads(written, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return _MISSING

@@ -84,7 +84,8 @@ def duration_ms(element: Element, name: str, report: Report) -> int | None:
 def choice(element: Element, name: str, kind: type[Choice], report: Report) -> Choice | None:
     """One word of a closed set."""
     words = list(kind)
-    near = closest(text(element, name) or "", words)
+    word = text(element, name)
+    near = closest(word, words) if word and word not in words else None
     meant = f"Did you mean {near}? " if near else ""
 
     def read(value: str) -> Choice | None:

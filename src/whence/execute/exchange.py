@@ -6,12 +6,12 @@ import re
 import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import httpx2
 
 from whence.errors import ExecutionFailed, InvalidArgs, TimedOut, Unavailable, WhenceError
 from whence.execute.inflate import ACCEPTED, inflate, too_large
+from whence.shapes.dataclass import dataclass
 from whence.shapes.web import FetchLimits
 
 _HEADERS = {

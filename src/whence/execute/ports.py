@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import BinaryIO, Protocol
 
 import msgspec
 
+from whence.shapes.dataclass import dataclass
 from whence.shapes.process import ProcessRunner
 from whence.shapes.web import PUBLIC, HostPolicy, HttpGetter
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from whence.shapes.tool import Effect
 
-T = TypeVar("T")
+Job: TypeAlias = Callable[[], Awaitable[None]]
 Touched: TypeAlias = Sequence[tuple[Effect, str]]
 """What a call does to which real paths."""
 
@@ -33,22 +33,24 @@ def _overlap(path: str, other: str) -> bool:
     return path == other or path.startswith(f"{other}/") or other.startswith(f"{path}/")
 
 
-async def run_all(
-    jobs: Sequence[Callable[[], Awaitable[T]]], waits: Sequence[tuple[int, ...]], limit: int
-) -> list[T | BaseException]:
-    """The results in the order of the jobs; one that fails or is stopped gives its exception.
+async def run_all(jobs: Sequence[Job], waits: Sequence[tuple[int, ...]], limit: int) -> None:
+    """Return when all jobs have ended; one that fails lets the others finish first.
 
-    When this is cancelled, the jobs are, and the cancellation goes on after all of them have ended;
-    `results` of the exception holds what each came to.
+    When this is cancelled, the jobs are, and it waits until they have ended; cancelled once more,
+    it does not wait any longer.
     """
+    if len(jobs) <= 1:
+        for job in jobs:
+            await job()
+        return
     slots = asyncio.Semaphore(limit)
-    tasks: list[asyncio.Task[T]] = []
+    tasks: list[asyncio.Task[None]] = []
 
-    async def one(job: Callable[[], Awaitable[T]], before: tuple[int, ...]) -> T:
+    async def one(job: Job, before: tuple[int, ...]) -> None:
         if before:
             await asyncio.wait([tasks[index] for index in before])
         async with slots:
-            return await job()
+            await job()
 
     for job, before in zip(jobs, waits, strict=True):
         tasks.append(asyncio.create_task(one(job, before)))
@@ -58,19 +60,7 @@ async def run_all(
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
-        raise Stopped([_end(task) for task in tasks]) from None
-    return [_end(task) for task in tasks]
-
-
-class Stopped(asyncio.CancelledError):
-    """A cancellation that still knows what the jobs came to."""
-
-    def __init__(self, results: list[object]) -> None:
-        super().__init__()
-        self.results = results
-
-
-def _end(task: asyncio.Task[T]) -> T | BaseException:
-    if task.cancelled():
-        return asyncio.CancelledError()
-    return task.exception() or task.result()
+        raise
+    failures = [task.exception() for task in tasks if not task.cancelled()]
+    for failure in filter(None, failures):
+        raise failure

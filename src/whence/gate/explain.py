@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from whence.declare.toolbox import Toolbox
@@ -10,6 +9,7 @@ from whence.gate.gate import CHECKS, ENDS_HERE, Draft
 from whence.gate.permission import Ruling
 from whence.gate.quota import Usage
 from whence.shapes.call import Call, Fault
+from whence.shapes.dataclass import dataclass
 from whence.shapes.place import Locate
 from whence.shapes.policy import Policy, Verdict
 
@@ -77,6 +77,8 @@ def _approval(draft: Draft, *, blind: bool) -> Finding:
     if ruling is None or blind:
         return Finding("approval", "unknown")
     if ruling.verdict is Verdict.ASK:
-        said = f"the rule {ruling.would_allow} would make it unnecessary"
+        said = "no rule makes it unnecessary"
+        if ruling.would_allow:
+            said = f"the rule {ruling.would_allow} would make it unnecessary"
         return Finding("approval", "ask", said, "A person is asked; nobody there means no.")
     return Finding("approval", "pass", "nobody needs to be asked")

@@ -143,7 +143,7 @@ def check_why(draft: Draft) -> Fault | None:
     call, mounted = draft.call, draft.tool
     draft.arguments = arguments = dict(call.arguments)  # type: ignore[arg-type] # or check_name fails
     given = arguments.pop(mounted.why_key, None)
-    note = arguments.pop(mounted.note_key, None)
+    note = arguments.pop(mounted.note_key, None) if mounted.note_key else None
     draft.comments = call.comments
     if note is not None:
         draft.comments += _comments(note, mounted.why_key)
@@ -194,7 +194,14 @@ def check_mode(draft: Draft) -> Fault | None:
 
 def check_permission(draft: Draft) -> Fault | None:
     """Do the rules allow it?"""
-    draft.ruling = permission.decide(draft.tool, draft.touched, draft.policy)
+    mounted, commands = draft.tool, None
+    commands_of = mounted.tool.commands
+    if commands_of is not None:
+        try:
+            commands = commands_of(draft.arguments)
+        except WhenceError as error:
+            return Fault.of(error)
+    draft.ruling = permission.decide(mounted, draft.touched, draft.policy, commands)
     if draft.ruling.verdict is Verdict.DENY:
         return permission.refusal(draft.tool, draft.ruling)
     return None

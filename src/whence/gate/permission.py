@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from whence.declare.toolbox import Mounted, Toolbox
 from whence.errors import UsageError
 from whence.shapes.call import Fault
+from whence.shapes.dataclass import dataclass
 from whence.shapes.pattern import constant_matcher, matches_any, path_matcher
 from whence.shapes.place import Place
 from whence.shapes.policy import Policy, Rule, Verdict
 from whence.shapes.tool import EVERYWHERE, Effect
+
+if TYPE_CHECKING:
+    from whence.shapes.command import Commands
 
 _RULE = re.compile(r"\s*([^\s()]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 PROTECTED = ".agent/**"
@@ -47,6 +52,8 @@ class Ruling:
     """The smallest rule that would let this call through; None: no rule can."""
     violation: str | None = None
     """What was violated, where somebody should hear of it: sandbox or append_only."""
+    shown: str | None = None
+    """The command that the call would run, as a person is to see it."""
 
 
 Touched = Sequence[tuple[Effect, Place]]
@@ -75,10 +82,28 @@ def parse_rule(text: str, verdict: Verdict, source: str, toolbox: Toolbox) -> Ru
             close = ", ".join(toolbox.names.closest(name)) or "none"
             raise UsageError(f"{source}: no tool is called {name!r}", f"Closest names: {close}.")
         name = canonical
-    return Rule(verdict, name, pattern, source)
+    rule = Rule(verdict, name, pattern, source)
+    for mounted in toolbox:
+        if pattern is not None and mounted.tool.commands is not None and concerns(rule, mounted):
+            _check_command(rule, mounted)
+    return rule
 
 
-def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
+def _check_command(rule: Rule, mounted: Mounted) -> None:
+    from whence.gate.command_ruling import problem_of
+
+    problem = problem_of(rule, mounted)
+    if problem:
+        raise UsageError(
+            f"{rule.source}: {rule} is not a rule for {mounted.name}, which runs commands: "
+            f"{problem}",
+            "Write the words of a command, as in git log *, or one sign, as in |.",
+        )
+
+
+def decide(
+    mounted: Mounted, touched: Touched, policy: Policy, commands: Commands | None = None
+) -> Ruling:
     """What the rules and the defaults say about a call."""
     if not policy.rules and _is_ordinary(mounted, touched):
         return _ALLOWED
@@ -91,8 +116,25 @@ def decide(mounted: Mounted, touched: Touched, policy: Policy) -> Ruling:
     sandbox = _beyond_sandbox(mounted, touched)
     if sandbox is not None:
         return sandbox
+    if commands is not None:
+        return _decide_commands(mounted, touched, policy, commands)
     ruled = _ruled(mounted, touched, policy.rules) if policy.rules else None
     return ruled or _default(mounted, touched, isolated=policy.isolated)
+
+
+def _decide_commands(
+    mounted: Mounted, touched: Touched, policy: Policy, commands: Commands
+) -> Ruling:
+    """A rule about commands opens no place; what is outside asks before any of them allows."""
+    from whence.gate.command_ruling import rule_on, smallest_rule
+
+    usual = _default(mounted, touched, isolated=policy.isolated)
+    ruled = rule_on(mounted, commands, policy.rules)
+    if ruled is not None and (ruled.verdict is not Verdict.ALLOW or usual.violation is None):
+        return ruled
+    asks = usual.verdict is Verdict.ASK
+    smallest = smallest_rule(mounted, commands) if asks and not usual.violation else None
+    return replace(usual, would_allow=smallest, shown=commands.line)
 
 
 def _is_ordinary(mounted: Mounted, touched: Touched) -> bool:
@@ -115,7 +157,7 @@ def closed_below(mounted: Mounted, policy: Policy) -> tuple[str, ...]:
     restricted = [
         rule.pattern
         for rule in policy.rules
-        if rule.verdict is not Verdict.ALLOW and rule.pattern and _concerns(rule, mounted)
+        if rule.verdict is not Verdict.ALLOW and rule.pattern and concerns(rule, mounted)
     ]
     return (*SENSITIVE, *restricted)
 
@@ -137,18 +179,28 @@ def refusal(mounted: Mounted, ruling: Ruling) -> Fault:
 
 def _ruled(mounted: Mounted, touched: Touched, rules: Iterable[Rule]) -> Ruling | None:
     matching = [rule for rule in rules if _applies(rule, mounted, touched)]
-    for verdict in (Verdict.DENY, Verdict.ASK, Verdict.ALLOW):
-        for rule in matching:
-            if rule.verdict is verdict:
-                reason = f"the rule {rule} of {rule.source} says {verdict}"
-                allow = smallest_rule(mounted, touched) if verdict is Verdict.ASK else None
-                return Ruling(verdict, reason, rule, allow)
-    return None
+    if not matching:
+        return None
+    rule = min(matching, key=_weakness)
+    reason = f"the rule {rule} of {rule.source} says {rule.verdict}"
+    answerable = rule.verdict is Verdict.ASK and not rule.ceiling
+    return Ruling(
+        rule.verdict, reason, rule, smallest_rule(mounted, touched) if answerable else None
+    )
+
+
+def _weakness(rule: Rule) -> int:
+    """The lower, the sooner it decides."""
+    if rule.verdict is Verdict.DENY:
+        return 0
+    if rule.verdict is Verdict.ASK:
+        return 1 if rule.ceiling else 3
+    return 2 if rule.settles else 4
 
 
 def _applies(rule: Rule, mounted: Mounted, touched: Touched) -> bool:
     """Restrictions hold when any path matches, permissions only when all do."""
-    if not _concerns(rule, mounted):
+    if not concerns(rule, mounted):
         return False
     outside = any(not place.inside for _, place in touched)
     if rule.pattern is None:
@@ -159,7 +211,8 @@ def _applies(rule: Rule, mounted: Mounted, touched: Touched) -> bool:
     return all(hits) if rule.verdict is Verdict.ALLOW else any(hits)
 
 
-def _concerns(rule: Rule, mounted: Mounted) -> bool:
+def concerns(rule: Rule, mounted: Mounted) -> bool:
+    """Whether a rule is about this tool."""
     name = mounted.name
     return rule.tool == name or ("*" in rule.tool and fnmatchcase(name, rule.tool))
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from whence.errors import ParseError
@@ -18,6 +17,7 @@ from whence.journal.read import session_directory
 from whence.journal.record import field as key
 from whence.journal.record import part_numbers
 from whence.journal.standing import OUTCOMES
+from whence.shapes.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

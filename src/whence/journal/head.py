@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 
 from whence.journal.record import NO_HASH
+from whence.journal.sessions import HEAD
+from whence.shapes.dataclass import dataclass
 
-HEAD = "session-log.head"
 _WIDTH = 160
 _HEAD = b"whence-head/1 seq=%d call=%d part=%d size=%d hash=%b"
 _WHOLE = b"%%-%db\n" % (_WIDTH - 1)

@@ -10,7 +10,7 @@ import posixpath
 from array import array
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from whence.errors import ParseError
@@ -22,6 +22,7 @@ from whence.journal.read import session_directory
 from whence.journal.record import field as key
 from whence.journal.record import natural, part_name, part_numbers
 from whence.journal.standing import OUTCOMES
+from whence.shapes.dataclass import dataclass
 
 _NEAR = 1 << 14
 

@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,6 +21,7 @@ from whence.journal.place import opened
 from whence.journal.prose import plain
 from whence.journal.record import line_at, part_name, part_numbers
 from whence.shapes.call import Comment
+from whence.shapes.dataclass import dataclass
 from whence.shapes.event import Entry
 
 UNREADABLE = "unreadable"

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from whence.errors import ParseError
-from whence.journal.comments import load_with_comments
 
 PROTOCOL = "EVENT-LOG/0.2"
 LOG = "session-log.md"
@@ -141,6 +140,8 @@ def scalar_text(raw: bytes) -> str:
         return text.strip()
     if text[0] == '"' and "\\" not in text and text.find('"', 1) == len(text) - 1:
         return text[1:-1]
+    from whence.journal.comments import load_with_comments
+
     try:
         return str(load_with_comments(text)[0])
     except ParseError:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from whence.errors import ParseError
 from whence.journal.comments import load_with_comments
@@ -27,6 +26,7 @@ from whence.journal.record import (
 )
 from whence.journal.redact import Redactor
 from whence.journal.standing import Standing
+from whence.shapes.dataclass import dataclass
 from whence.shapes.event import Event
 
 _BLOCK = re.compile(rb"^```yaml\n(.*?)(?=^```|\Z)", re.MULTILINE | re.DOTALL)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import re2
 
 from whence.shapes.call import Comment
+from whence.shapes.dataclass import dataclass
 from whence.shapes.event import Event
 
 _NAME = (

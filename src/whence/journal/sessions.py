@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from whence.journal.head import HEAD
-
+HEAD = "session-log.head"
+"""Remembers where a session's log ends."""
 SESSIONS = os.path.join(".agent", "sessions")
 """The directory of all sessions, below the workspace."""
 

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from whence.journal.comments import load_with_comments
 from whence.journal.record import NO_HASH, Record, natural, seal
 from whence.shapes.json import JSONValue
 
@@ -104,6 +103,8 @@ class Standing:
     @classmethod
     def before(cls, record: Record) -> Standing:
         """Where things stood before the opening record of a part, as that record says."""
+        from whence.journal.comments import load_with_comments
+
         fields: Any = load_with_comments(record.block.decode())[0]
         standing = cls.claimed(record)
         standing.calls = fields.get("calls", 0)

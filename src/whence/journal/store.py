@@ -10,8 +10,8 @@ from threading import Lock
 from types import TracebackType
 
 from whence.errors import Unavailable
-from whence.journal.head import HEAD
 from whence.journal.record import part_name
+from whence.journal.sessions import HEAD
 
 WRITERS = "writers.lock"
 

@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from whence.journal.head import HEAD, Head
+from whence.journal.head import Head
 from whence.journal.index import Index, Indexer, index_name, paths_of, stored_index
 from whence.journal.place import opened, size_of
 from whence.journal.read import session_directory
 from whence.journal.record import Record, part_name, part_numbers, records
+from whence.journal.sessions import HEAD
 from whence.journal.standing import OUTCOMES, Standing
 
 _MOST = 100

@@ -6,7 +6,6 @@ import ast
 import os
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from whence.catalogs import DEFAULT, Catalogs
@@ -16,8 +15,8 @@ from whence.declare.python import load_function
 from whence.declare.resolve import resolve
 from whence.errors import InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
 from whence.execute.containment import Root
-from whence.execute.files import WorkspaceFiles
 from whence.loop.roots import grant_roots
+from whence.shapes.dataclass import dataclass
 from whence.shapes.declaration import Resolved
 from whence.shapes.document import Diagnostic, Document, Severity
 from whence.shapes.tool import Tool
@@ -74,7 +73,9 @@ def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFi
             catalogs=Catalogs(),
             default_catalogs=DEFAULT,
             load_document=lambda src: parse(reach.read(src, path)[1]),
-            load_function=lambda src, name: _function(reach, src, name, run=run_python),
+            load_function=lambda src, name: _function(
+                reach, src, name, workspace if run_python else None
+            ),
         )
     finally:
         reach.close()
@@ -151,6 +152,8 @@ def read_file(path: str) -> bytes:
 
 def replace_file(path: str, content: bytes) -> None:
     """Write an agent file whole or not at all; its mode stays."""
+    from whence.execute.files import WorkspaceFiles
+
     root = Root(os.path.dirname(os.path.abspath(path)))
     try:
         name = os.path.basename(path)
@@ -160,9 +163,16 @@ def replace_file(path: str, content: bytes) -> None:
         root.close()
 
 
-def _function(reach: Reach, src: str, name: str, *, run: bool) -> Callable[..., Any] | Tool:
+def _function(
+    reach: Reach, src: str, name: str, workspace: str | None
+) -> Callable[..., Any] | Tool:
+    """The function, or, without a workspace or where its file changed, only its outline."""
+    from whence.loop.lock import is_changed
+
     path = reach.find(src, src)
-    return load_function(path, name) if run else _glimpse(path, name)
+    if workspace is None or is_changed(path, workspace):
+        return _glimpse(path, name)
+    return load_function(path, name)
 
 
 def _glimpse(path: str, name: str) -> Tool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import msgspec
+from msgspec import structs
 
-from whence.catalogs import DEFAULT, NAMES, load_catalog
+from whence.catalogs import DEFAULT, Catalogs
 from whence.chatmd.include import expand
 from whence.chatmd.parse import parse
 from whence.declare.command import command_line
@@ -17,14 +19,17 @@ from whence.execute.ports import Ports
 from whence.loop.agent_file import AgentFile, Reach, load_agent
 from whence.loop.conversation import Reader
 from whence.loop.converse import budget_of, converse
+from whence.loop.digest import digest
 from whence.loop.inline import fetch
+from whence.loop.lock import Lock, LockGuard
+from whence.loop.measure import agent_name, measure, named_inside, program_files, source_hashes
 from whence.loop.news import Output
 from whence.loop.outcomes import interrupted
 from whence.loop.scope import Scope
 from whence.loop.settings import load_mode, stricter
 from whence.loop.transcript import Transcript
 from whence.shapes.call import Reply
-from whence.shapes.declaration import AgentReference, Interface, ShellCommand
+from whence.shapes.declaration import AgentReference, Interface, PythonReference, ShellCommand
 from whence.shapes.document import Severity
 from whence.shapes.item import Item, Message, Text, ToolCall, ToolOutcome
 from whence.shapes.json import JSONObject
@@ -34,6 +39,7 @@ from whence.shapes.web import PUBLIC
 from whence.work.commands import run_command
 
 FORK = "fork"
+_SWAPPED = "the program or its script was changed while it ran"
 
 
 def bind(file: AgentFile, scope: Scope) -> tuple[Tool, ...]:
@@ -44,12 +50,24 @@ def bind(file: AgentFile, scope: Scope) -> tuple[Tool, ...]:
 def _bound(tool: Tool, file: AgentFile, scope: Scope) -> Tool:
     reference = file.resolved.bindings.get(tool.name)
     if isinstance(reference, AgentReference):
-        return replace(tool, handler=_agent_tool(file, reference, scope))
+        guard = _guard(tool, file, scope)
+        return replace(tool, guard=guard, handler=_agent_tool(file, reference, scope, guard))
     if isinstance(reference, ShellCommand):
-        return replace(tool, handler=_command_tool(reference, scope))
+        guard = _guard(tool, file, scope)
+        return replace(tool, guard=guard, handler=_command_tool(reference, scope, guard))
+    if isinstance(reference, PythonReference):
+        return replace(tool, guard=_guard(tool, file, scope))
     if tool.name == FORK and tool.handler is None:
         return replace(tool, handler=_fork_tool(file, scope))
     return tool
+
+
+def _guard(tool: Tool, file: AgentFile, scope: Scope) -> LockGuard:
+    """Holds a tool to what was behind it when it was first used."""
+    scope.lock = scope.lock or Lock(scope.workspace)
+    name = agent_name(file.path, scope.workspace)
+    look = partial(measure, file, tool, scope.workspace, scope.environ)
+    return LockGuard(scope.lock, name, tool.name, look)
 
 
 def message_of(arguments: JSONObject, interface: Interface) -> Message:
@@ -64,7 +82,7 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _command_tool(command: ShellCommand, scope: Scope) -> Handler:
+def _command_tool(command: ShellCommand, scope: Scope, guard: LockGuard) -> Handler:
     async def run(arguments: JSONObject, ports: object, /) -> object:
         assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
         call_id = ports.call_id
@@ -72,16 +90,25 @@ def _command_tool(command: ShellCommand, scope: Scope) -> Handler:
         def show(output: bytes) -> None:
             scope.emit(Output(call_id, output.decode("utf-8", "replace"), scope.parent))
 
-        argv = command_line(command, arguments)
-        return await run_command(ports, argv, command, environ=scope.environ, on_output=show)
+        files = program_files(command, scope.workspace, scope.environ)
+        guard.confirm(named_inside(files, scope.workspace))
+        argv = (next(iter(files)), *command_line(command, arguments)[1:])
+        reply = await run_command(ports, argv, command, environ=scope.environ, on_output=show)
+        if any(digest(path) != trusted for path, trusted in files.items()):
+            return structs.replace(reply, warnings=(*reply.warnings, _SWAPPED))
+        return reply
 
     return run
 
 
-def _agent_tool(file: AgentFile, reference: AgentReference, scope: Scope) -> Handler:
+def _agent_tool(
+    file: AgentFile, reference: AgentReference, scope: Scope, guard: LockGuard
+) -> Handler:
     async def run(arguments: JSONObject, ports: object, /) -> object:
         assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
         child = await _load(file, reference, scope, ports)
+        if not reference.remote:
+            guard.confirm(source_hashes(child.expanded.sources, scope.workspace))
         asked = message_of(arguments, child.resolved.interface)
         return await run_child(child, [asked], scope, ports.call_id, why=ports.why)
 
@@ -165,7 +192,7 @@ async def _fetch(url: str, ports: Ports) -> AgentFile:
     expanded = expand(fetched.body, url, refuse)
     resolved = resolve(
         expanded.document,
-        catalogs={name: load_catalog(name) for name in NAMES},
+        catalogs=Catalogs(),
         default_catalogs=DEFAULT,
         load_document=lambda src: parse(refuse(src, url)[1]),
         load_function=no_function,

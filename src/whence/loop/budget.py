@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from whence.errors import BudgetExceeded
+from whence.shapes.declaration import Config
 from whence.shapes.item import Usage
 
 MAX_TURNS = 100
@@ -15,7 +16,10 @@ MAX_TURNS = 100
 
 @dataclass(slots=True)
 class Budget:
-    """Limits, what was spent of them, and whose budget it is part of."""
+    """Limits, what was spent of them, and whose budget it is part of.
+
+    Turns are each conversation's own; tokens, seconds and money are its parents', too.
+    """
 
     turns: int | None = MAX_TURNS
     tokens: int | None = None
@@ -26,10 +30,26 @@ class Budget:
     spent: Usage = field(default_factory=Usage)
     taken: int = 0
     """Turns."""
+    unpriced: bool = False
+    """Whether tokens were used whose price nobody said."""
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.started = self.clock()
+
+    @classmethod
+    def of(
+        cls, config: Config, max_turns: int | None = None, parent: Budget | None = None
+    ) -> Budget:
+        """What a file allows its run; a caller's number of turns comes before the file's."""
+        limits = config.budget
+        return cls(
+            turns=max_turns or config.max_turns or MAX_TURNS,
+            tokens=limits.tokens if limits else None,
+            seconds=limits.seconds if limits else None,
+            dollars=limits.dollars if limits else None,
+            parent=parent,
+        )
 
     def begin_turn(self) -> None:
         """Count a turn.
@@ -37,37 +57,52 @@ class Budget:
         Raises:
             BudgetExceeded: something is used up, here or above.
         """
+        _within("turns", self.taken, self.turns, "max_turns")
         self._check()
         self.taken += 1
 
     def spend(self, usage: Usage) -> None:
         """Count what an answer used."""
         self.spent += usage
+        if usage.cost is None and usage.input_tokens + usage.output_tokens:
+            self.unpriced = True
         if self.parent is not None:
             self.parent.spend(usage)
 
-    @property
     def price_unknown(self) -> bool:
-        """Whether there is a limit of money, and tokens were used whose price nobody said."""
-        used = self.spent.input_tokens + self.spent.output_tokens
-        return self.dollars is not None and used > 0 and self.spent.cost is None
+        """Whether a limit of money, here or above, has just become one that cannot be kept.
+
+        It is given up then, and a person has to be told once.
+        """
+        above = self.parent is not None and self.parent.price_unknown()
+        if self.dollars is None or not self.unpriced:
+            return above
+        self.dollars = None
+        return True
 
     @property
     def seconds_left(self) -> float | None:
         """The time that is left, of the shortest limit here and above."""
-        above = self.parent.seconds_left if self.parent is not None else None
-        if self.seconds is None:
-            return above
-        own = self.seconds - (self.clock() - self.started)
-        return own if above is None else min(own, above)
+        return min((one._left() for one in self._timed()), default=None)
+
+    def out_of_time(self) -> BudgetExceeded:
+        """What to raise when `seconds_left` have passed."""
+        first = min(self._timed(), key=Budget._left)
+        return _exceeded("seconds", first.clock() - first.started, first.seconds or 0, "budget")
+
+    def _timed(self) -> list[Budget]:
+        above = self.parent._timed() if self.parent is not None else []
+        return above if self.seconds is None else [self, *above]
+
+    def _left(self) -> float:
+        return (self.seconds or 0.0) - (self.clock() - self.started)
 
     def _check(self) -> None:
         spent = self.spent
         used = spent.input_tokens + spent.output_tokens
-        passed = self.clock() - self.started
-        _within("turns", self.taken, self.turns, "max_turns")
         _within("tokens", used, self.tokens, "budget")
-        _within("seconds", round(passed, 1), self.seconds, "budget")
+        if self.seconds is not None:
+            _within("seconds", self.clock() - self.started, self.seconds, "budget")
         _within("dollars", spent.cost or 0.0, self.dollars, "budget")
         if self.parent is not None:
             self.parent._check()
@@ -75,8 +110,12 @@ class Budget:
 
 def _within(what: str, used: float, limit: float | None, name: str) -> None:
     if limit is not None and used >= limit:
-        raise BudgetExceeded(
-            f"the run has used {used:g} of {limit:g} {what}",
-            f"What was done is kept: run it again to go on, or allow more with {name}.",
-            details={"what": what, "used": used, "limit": limit},
-        )
+        raise _exceeded(what, used, limit, name)
+
+
+def _exceeded(what: str, used: float, limit: float, name: str) -> BudgetExceeded:
+    return BudgetExceeded(
+        f"the run has used {used:.6g} of {limit:g} {what}",
+        f"What was done is kept: run it again to go on, or allow more with {name}.",
+        details={"what": what, "used": used, "limit": limit},
+    )

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from whence.declare.toolbox import Toolbox
 from whence.errors import WhenceError
+from whence.loop.news import Compacted
+from whence.loop.pairing import speaks
+from whence.loop.transcript import COMPACTED
 from whence.provider.exchange import Completion, Settings
 from whence.provider.model import Model
-from whence.shapes.item import Item, Message, ToolCall, ToolOutcome
+from whence.shapes.item import Item, Message, ToolCall, ToolOutcome, Usage
+
+if TYPE_CHECKING:
+    from whence.loop.turns import Run
 
 KEPT = 8
 """At least so many of the last items stay as they are."""
 LIMIT = 150_000
 """Tokens of input at which a conversation is summed up, where nobody says otherwise."""
-_LONGEST = 2_000
+_LONGEST_ITEM = 2_000
+_LONGEST = 100_000
 _ASK = (
     "Sum up the conversation below for yourself, so that you can go on without it: what was asked, "
     "what was found out and decided, which files were read or changed and why, what is still open. "
@@ -23,44 +31,65 @@ _ASK = (
 _HEAD = "Summary of the conversation so far; the transcript has all of it:\n\n"
 
 
-def split(items: Sequence[Item], instructions: int, kept: int = KEPT) -> int:
-    """Where the part to be kept begins, never between a call and its outcome."""
-    at = max(len(items) - kept, instructions)
-    while at > instructions and not _begins_turn(items, at):
-        at -= 1
-    return at
+async def shorten(run: Run, model: Model, settings: Settings, kept: int = KEPT) -> bool:
+    """Put a summary in the place of what is older; False where there is nothing to be gained."""
+    at = split(run.items, kept)
+    if at == 0 or (at == 1 and _is_summary(run.items[0])):
+        return False
+    summary, usage = await summarise(model, settings, run.items[:at])
+    run.budget.spend(usage)
+    later = run.items[at:]
+    run.transcript.add([summary], f"{COMPACTED} {run.transcript.entries(later)}")
+    run.items = []
+    run.conversation = run.begin()
+    run.tell([summary, *later])
+    run.emit(Compacted(at, summary.text, run.parent))
+    return True
 
 
-def _begins_turn(items: Sequence[Item], at: int) -> bool:
-    """Whether everything before is settled: no call there waits for its outcome."""
-    open_calls = {item.id for item in items[:at] if isinstance(item, ToolCall)}
-    open_calls -= {item.call_id for item in items[:at] if isinstance(item, ToolOutcome)}
-    return not open_calls and not isinstance(items[at], ToolOutcome)
+def split(items: Sequence[Item], kept: int = KEPT) -> int:
+    """Where the part to be kept begins, never inside an answer or before an outcome of it."""
+    for at in range(max(len(items) - kept, 0), 0, -1):
+        inside = isinstance(items[at], ToolOutcome) or (speaks(items[at - 1]) and speaks(items[at]))
+        if not inside:
+            return at
+    return 0
 
 
-async def summarise(model: Model, settings: Settings, items: Sequence[Item]) -> Message:
+def _is_summary(item: Item) -> bool:
+    return isinstance(item, Message) and item.text.startswith(_HEAD)
+
+
+async def summarise(
+    model: Model, settings: Settings, items: Sequence[Item]
+) -> tuple[Message, Usage]:
     """The message that stands for these items: in the model's words, or as a list of what was done.
 
     A model that cannot be asked, or says nothing, must not end the run.
     """
     told = digest(items)
+    words, usage = "", Usage()
     try:
         conversation = model.converse(
             Settings(settings.model, max_output_tokens=settings.max_output_tokens), Toolbox()
         )
         conversation.add([Message.of("user", _ASK + told)])
-        words = ""
         async for piece in conversation.answer():
             if isinstance(piece, Completion):
-                words = piece.text.strip()
+                words, usage = piece.text.strip(), piece.usage
     except WhenceError:
         words = ""
-    return Message.of("user", _HEAD + (words or told))
+    return Message.of("user", _HEAD + (words or told)), usage
 
 
 def digest(items: Sequence[Item]) -> str:
     """The conversation in short: what was said, and each call with its reason."""
-    return "\n".join(line for item in items if (line := _line(item)))
+    text = "\n".join(line for item in items if (line := _line(item)))
+    if len(text) <= _LONGEST:
+        return text
+    half = _LONGEST // 2
+    left_out = len(text) - _LONGEST
+    return f"{text[:half]}\n… ({left_out} characters left out)\n{text[-half:]}"
 
 
 def _line(item: Item) -> str:
@@ -76,4 +105,6 @@ def _line(item: Item) -> str:
 
 def _short(text: str) -> str:
     text = text.strip()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
+    if len(text) <= _LONGEST_ITEM:
+        return text
+    return f"{text[:_LONGEST_ITEM]}… ({len(text)} characters)"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from whence.errors import WhenceError
 from whence.gate.mode import group_of
 from whence.loop.agent_file import AgentFile, Reach
+from whence.loop.locked import compare
 from whence.loop.settings import load_mode
 from whence.shapes.declaration import ShellCommand
 from whence.shapes.document import Diagnostic, Element, Severity, Span, places
@@ -18,9 +19,10 @@ from whence.shapes.tool import Effect, Tool
 _WORDS = ("user", "system", "developer", "msg", "assistant")
 
 
-def lint(agent: AgentFile, workspace: str) -> list[Diagnostic]:
-    """Warnings and errors beyond what the file's text alone shows."""
+def lint(agent: AgentFile, workspace: str, *, locked: bool = False) -> list[Diagnostic]:
+    """Warnings and errors beyond what the file's text alone shows; also what is not as pinned."""
     found = [*_commands(agent), *_files(agent, workspace), *_mode(agent, workspace), *_mix(agent)]
+    found += _unpinned(agent, workspace) if locked else ()
     return _placed(agent.document.source, found)
 
 
@@ -119,6 +121,16 @@ def _names(tools: Iterator[Tool]) -> list[str]:
 def _some(names: list[str]) -> str:
     shown = ", ".join(names[:3])
     return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
+
+
+def _unpinned(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
+    """Tools that are not what the capability lock says, or not in it."""
+    for held in compare(agent, workspace, os.environ):
+        if not held.sound:
+            said = held.problem or (held.drift.reason if held.drift else "it has no pin")
+            hint = f"Look at it with `whence lock --check {held.agent}`; --update accepts it."
+            span = agent.resolved.spans[held.tool]
+            yield _found("not-locked", f"{held.tool}: {said}.", hint, span, Severity.ERROR)
 
 
 def _found(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -14,23 +14,21 @@ from whence.execute.containment import Root
 from whence.execute.edits import Edits
 from whence.execute.executor import Ended, execute
 from whence.execute.limit import cut_value, size_of
-from whence.gate.gate import Admitted, Asking, Refused, Request, admit, approve
-from whence.gate.permission import parse_rule
+from whence.gate.gate import Admitted, Asking, Refused, Request, admit
 from whence.gate.quota import Usage
 from whence.journal.artifacts import UNDO, write_artifact
 from whence.journal.redact import Redactor
 from whence.journal.write import Journal
 from whence.loop import changes, events
+from whence.loop.asking import ask, unchanged
 from whence.loop.changes import NOTHING, Known, Settled
 from whence.loop.shelf import SessionShelf
-from whence.shapes.approval import Answer, Approver, Question
+from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Fault, Outcome
 from whence.shapes.event import Event
-from whence.shapes.policy import Policy, Verdict
+from whence.shapes.policy import Policy
 from whence.shapes.process import ProcessRunner
 from whence.shapes.tool import Effect
-
-_NOBODY = Answer(approved=False, by="nobody")
 
 
 @dataclass(slots=True)
@@ -75,7 +73,9 @@ async def perform(call: Call, room: Room) -> Outcome:
     edits = None
     try:
         if type(admission) is Asking:
-            admission = await _ask(admission, call_id, room)
+            admission = await ask(admission, call_id, room)
+        if type(admission) is Admitted and (guard := admission.mounted.tool.guard) is not None:
+            admission = await unchanged(admission, guard, call_id, room)
         if type(admission) is Admitted:
             edits = Edits(f"{room.journal.directory}/{UNDO}", call_id, room.known.hashers)
             return await _run(admission, call_id, room, started, edits)
@@ -103,30 +103,6 @@ def _keep_arguments(request: Request, call_id: str, room: Room) -> Fault | None:
         message = f"the arguments could not be recorded: {error.strerror}; nothing was done"
         return Fault("UNAVAILABLE", message, "Free some space, then call again.")
     return None
-
-
-async def _ask(asking: Asking, call_id: str, room: Room) -> Admitted | Refused:
-    request, ruling = asking.request, asking.ruling
-    question = Question(
-        call_id, request.tool, request.arguments, request.why, ruling.reason, ruling.would_allow
-    )
-    answer = await room.approver(question) if room.approver else _NOBODY
-    room.journal.append(events.user_approval(request, call_id, ruling.reason, answer))
-    if answer.approved:
-        if answer.scope == "session" and ruling.would_allow:
-            rule = parse_rule(ruling.would_allow, Verdict.ALLOW, "this session", room.toolbox)
-            room.policy = replace(room.policy, rules=(*room.policy.rules, rule))
-        return approve(asking)
-    nobody = answer is _NOBODY
-    said = "it needs approval and nobody is here to give it" if nobody else "it was not approved"
-    fault = Fault(
-        "PERMISSION_DENIED",
-        f"{request.tool}: {said}: {ruling.reason}",
-        f"Do without it, or have it allowed with the rule {ruling.would_allow}.",
-        recoverable=nobody,
-        details={"reason": ruling.reason, "would_allow": ruling.would_allow},
-    )
-    return Refused(request, fault, ruling.violation)
 
 
 def _refuse(

@@ -14,6 +14,7 @@ from whence.loop.news import News
 from whence.shapes.web import PUBLIC, HostPolicy
 
 if TYPE_CHECKING:
+    from whence.loop.lock import Lock
     from whence.loop.session import Session
     from whence.loop.turns import Run
     from whence.provider.model import Model
@@ -45,6 +46,8 @@ class Scope:
     """The call that this agent works for."""
     run: Run | None = None
     """The conversation, once it has begun."""
+    lock: Lock | None = None
+    """What its tools are held to; made by whoever binds them first."""
 
     def below(self, call_id: str, budget: Budget) -> Scope:
         """The scope of a sub-agent.

@@ -77,7 +77,7 @@ class Session:
         toolbox = Toolbox(load_catalogs() if tools is None else tools)
         processes = Processes()
         policy = load_policy(root.path, toolbox, policy)
-        if any(_runs_programs(tool.tool) for tool in toolbox):
+        if any(runs_programs(tool.tool) for tool in toolbox):
             policy = replace(policy, isolated=processes.isolation().full)
         half_done = recover(root)
         journal = Journal.open(
@@ -172,7 +172,8 @@ class Session:
         self.close("error" if error is not None else "done")
 
 
-def _runs_programs(tool: Tool) -> bool:
+def runs_programs(tool: Tool) -> bool:
+    """Whether its calls start programs in the sandbox."""
     return Effect.EXECUTE in tool.effects and tool.source in SANDBOXED
 
 

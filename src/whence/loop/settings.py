@@ -5,6 +5,7 @@ why: strict
 allow: ["fs.write(src/**)"]
 ask: ["fs.write"]
 deny: ["fs.*(secrets/**)"]
+always: ["fs.write(notes.md)"]  # answers to questions; they settle what `ask` would ask again
 quotas: {calls: 200}
 """
 
@@ -21,10 +22,11 @@ from whence.declare.modes import find_mode, parse_modes
 from whence.declare.toolbox import Toolbox
 from whence.errors import ParseError, UsageError
 from whence.gate.permission import parse_rule
+from whence.loop.answers import KEY, SHOWN
 from whence.shapes.policy import Mode, Policy, Quotas, Rule, Verdict, WhyPolicy
 
 ADMIN_FILE = "/etc/whence/permissions.yaml"
-_KEYS = {"why", "allow", "ask", "deny", "quotas"}
+_KEYS = {"why", "allow", "ask", "deny", "always", "quotas"}
 _STRICTNESS = (WhyPolicy.OFF, WhyPolicy.OPTIONAL, WhyPolicy.REQUIRED, WhyPolicy.STRICT)
 
 
@@ -33,10 +35,10 @@ def load_policy(workspace: str, toolbox: Toolbox, base: Policy = Policy()) -> Po
     policy = base
     own = os.path.join(workspace, ".agent", "permissions.yaml")
     admin = os.environ.get("WHENCE_ADMIN_FILE", ADMIN_FILE)
-    for path, shown in ((own, ".agent/permissions.yaml"), (admin, admin)):
+    for path, shown in ((own, SHOWN), (admin, admin)):
         settings = _read(path, shown)
         if settings:
-            policy = _tightened(policy, settings, shown, toolbox)
+            policy = _tightened(policy, settings, shown, toolbox, ceiling=path == admin)
     return policy
 
 
@@ -61,25 +63,39 @@ def rules_from(
     )
 
 
-def _tightened(policy: Policy, settings: dict[str, Any], shown: str, toolbox: Toolbox) -> Policy:
+def answer_of(text: str, source: str, toolbox: Toolbox) -> Rule | None:
+    """The rule of an answer; None: it is about a tool that is not here, and so allows nothing."""
+    name = text.partition("(")[0].strip()
+    if "*" not in name and toolbox.names.canonical(name) is None:
+        return None
+    return replace(parse_rule(text, Verdict.ALLOW, source, toolbox), settles=True)
+
+
+def _tightened(
+    policy: Policy, settings: dict[str, Any], shown: str, toolbox: Toolbox, *, ceiling: bool
+) -> Policy:
     unknown = settings.keys() - _KEYS
     if unknown:
         raise UsageError(
             f"{shown}: unknown key {min(unknown)!r}", f"Keys: {', '.join(sorted(_KEYS))}."
         )
     written = {verdict: _rule_list(settings, verdict, shown) for verdict in Verdict}
+    rules = rules_from(written, shown, toolbox)
+    if ceiling:
+        rules = tuple(replace(rule, ceiling=rule.verdict is not Verdict.ALLOW) for rule in rules)
+    answers = (answer_of(text, shown, toolbox) for text in _rule_list(settings, KEY, shown))
     return replace(
         policy,
         why=stricter(policy.why, _why(settings.get("why"), shown)),
-        rules=policy.rules + rules_from(written, shown, toolbox),
+        rules=(*policy.rules, *rules, *(rule for rule in answers if rule is not None)),
         quotas=_smaller(policy.quotas, settings.get("quotas"), shown),
     )
 
 
-def _rule_list(settings: dict[str, Any], verdict: Verdict, shown: str) -> list[str]:
-    listed = settings.get(verdict.value) or []
+def _rule_list(settings: dict[str, Any], key: str, shown: str) -> list[str]:
+    listed = settings.get(key) or []
     if not isinstance(listed, list) or not all(isinstance(item, str) for item in listed):
-        raise UsageError(f"{shown}: {verdict} is {listed!r}", "Give it a list of rules.")
+        raise UsageError(f"{shown}: {key} is {listed!r}", "Give it a list of rules.")
     return listed
 
 

@@ -1,15 +1,17 @@
-"""The loop: ask the model, take its calls through the gate, give it the outcomes, and again."""
+"""One turn: ask the model, keep what it says, take its calls through the gate to their outcomes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
 from whence.errors import Unavailable
-from whence.execute.schedule import Stopped, predecessors, run_all
+from whence.execute.schedule import predecessors, run_all
 from whence.loop import events
 from whence.loop.budget import Budget
 from whence.loop.news import (
@@ -22,113 +24,180 @@ from whence.loop.news import (
     TurnEnded,
 )
 from whence.loop.outcomes import cancelled, interrupted, shown
+from whence.loop.pairing import spoken
 from whence.loop.session import Session
 from whence.loop.transcript import INCOMPLETE, Transcript
 from whence.provider.exchange import Completion
 from whence.provider.model import Conversation, Waiting
-from whence.provider.stream import ReasoningDelta, TextDelta
-from whence.shapes.call import Outcome
+from whence.provider.stream import ItemDone, ReasoningDelta, TextDelta
 from whence.shapes.item import Item, Message, StopReason, ToolCall, ToolOutcome
-from whence.shapes.json import JSONObject
 from whence.shapes.tool import Effect
 
 PARALLEL = 64
 """How many calls of one turn run at once."""
-_GO_ON = frozenset({StopReason.PAUSE})
 _BROKEN = frozenset({StopReason.CUT, StopReason.ERROR})
+_INCOMPLETE = _BROKEN | {StopReason.LENGTH}
 
 
 @dataclass(slots=True)
 class Run:
     """One conversation on its way to an answer."""
 
-    conversation: Conversation
+    begin: Callable[[], Conversation]
+    """Opens the conversation with the model, again after it was summed up."""
     session: Session
     transcript: Transcript
     budget: Budget
     emit: Callable[[News], None]
-    items: list[Item]
-    """Everything that was said so far; the conversation has it, too."""
+    steering: list[str]
+    """What a person said meanwhile; the model hears it with the next turn."""
+    system: tuple[Message, ...] = ()
+    """The instructions; they stand before all items."""
     parallel: int = PARALLEL
     parent: str | None = None
     """The call that this run works for, where it is a sub-agent's."""
-    steering: list[str] = field(default_factory=list)
-    """What a person said meanwhile; the model hears it with the next turn."""
+    items: list[Item] = field(default_factory=list)
+    """Everything that was said so far; the conversation has it, too."""
+    open: dict[str, ToolCall] = field(default_factory=dict)
+    """Calls that are being run, by their ids in the journal."""
     context_tokens: int = 0
     """How long the conversation was when the model was last asked."""
-    partial: list[str] = field(default_factory=list)
-    """Words of an answer that is not whole yet."""
+    conversation: Conversation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.conversation = self.begin()
 
     def add(self, items: Sequence[Item], status: str | None = None) -> None:
         """Go on with these items, in the transcript first."""
-        self.transcript.add(items, status)
+        if items:
+            self.transcript.add(items, status)
+            self.tell(items)
+
+    def tell(self, items: Sequence[Item]) -> None:
+        """Go on with items that the transcript has already."""
         self.items += items
         for loss in self.conversation.add(items):
-            self.emit(Notice(str(loss), self.parent))
+            self.say(str(loss))
+
+    def say(self, text: str) -> None:
+        """Let a person know."""
+        self.emit(Notice(text, self.parent))
+
+    def heard(self) -> list[Message]:
+        """What a person said since the last time."""
+        said = [Message.of("user", text) for text in self.steering]
+        self.steering.clear()
+        return said
+
+    def in_time(self) -> AbstractAsyncContextManager[None]:
+        """Until the budget of seconds is used up."""
+        left = self.budget.seconds_left
+        return nullcontext() if left is None else _within(left, self.budget)
 
 
-async def turn(run: Run) -> Completion | None:
-    """One turn; the completion where it is an answer, None where the conversation goes on.
+@asynccontextmanager
+async def _within(seconds: float, budget: Budget) -> AsyncIterator[None]:
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            yield
+    except TimeoutError:
+        if limit.expired():
+            raise budget.out_of_time() from None
+        raise
+
+
+async def ask(run: Run) -> Completion:
+    """The next answer, kept in the transcript; its calls are still to be made.
 
     Raises:
         BudgetExceeded: turns, tokens, seconds or money are used up.
-        WhenceError: the model gave no answer.
+        WhenceError: the model gave no answer, or only the beginning of one, which is kept.
     """
     run.budget.begin_turn()
     run.session.next_turn()
     completion = await _listen(run)
-    run.budget.spend(completion.usage)
-    run.context_tokens = completion.usage.input_tokens + completion.usage.output_tokens
+    usage, calls = completion.usage, completion.calls
+    run.budget.spend(usage)
+    run.context_tokens = usage.input_tokens + usage.output_tokens
     run.session.record(events.model_turn(completion, run.parent))
-    run.add(completion.items, INCOMPLETE if completion.stop in _BROKEN else None)
-    calls = completion.calls
-    run.emit(TurnEnded(run.budget.taken, completion.usage, len(calls), run.parent))
+    _keep(run, completion.items, INCOMPLETE if completion.stop in _INCOMPLETE else None)
+    run.emit(TurnEnded(run.budget.taken, usage, len(calls), run.parent))
     if completion.stop in _BROKEN:
         _close(run, calls)
         raise _broken_off(completion)
-    if not calls and completion.stop not in _GO_ON and not run.steering:
-        return completion
-    run.add([*await _outcomes(run, calls), *_notes(run)])
-    return None
+    return completion
+
+
+async def answer_calls(run: Run, calls: Sequence[ToolCall]) -> None:
+    """Make the calls, and give the model their outcomes and what a person said meanwhile.
+
+    However it ends, each call has an outcome, in the order of the calls.
+    """
+    outcomes: list[ToolOutcome | None] = [None] * len(calls)
+
+    async def one(index: int) -> None:
+        outcomes[index] = await _perform(run, calls[index])
+
+    waits = predecessors([_touched(run, call) for call in calls]) if len(calls) > 1 else [()]
+    async with run.in_time():
+        try:
+            await run_all([partial(one, index) for index in range(len(calls))], waits, run.parallel)
+        finally:
+            run.open.clear()
+            ended = [end or cancelled(call) for end, call in zip(outcomes, calls, strict=True)]
+            run.add([*ended, *run.heard()])
 
 
 async def _listen(run: Run) -> Completion:
-    """The answer, its words given out as they arrive."""
+    """The answer, its words given out as they arrive; of one that is stopped, what had come."""
     emit, parent = run.emit, run.parent
-    run.partial.clear()
-    try:
-        async with asyncio.timeout(run.budget.seconds_left):
+    done: list[Item] = []
+    words: list[str] = []
+    completion = None
+    async with run.in_time():
+        try:
             async for piece in run.conversation.answer():
                 match piece:
                     case TextDelta():
-                        run.partial.append(piece.text)
+                        words.append(piece.text)
                         emit(TextPiece(piece.text, parent))
                     case ReasoningDelta():
                         emit(Thought(piece.text, parent))
+                    case ItemDone():
+                        done.append(piece.item)
+                        if isinstance(piece.item, Message):
+                            words.clear()
                     case Waiting():
                         emit(piece)
                     case Completion():
-                        return piece
-    except asyncio.CancelledError:
-        _keep_words(run)
-        raise
-    except TimeoutError:
-        _keep_words(run)
-        run.budget.begin_turn()  # says which limit it was
-        raise
-    raise Unavailable("the model's answer has no end", "Run it again.")
+                        completion = piece
+        except BaseException:
+            _keep_part(run, done, words)
+            raise
+    if completion is None:
+        _keep_part(run, done, words)
+        raise Unavailable("the model's answer has no end", "Run it again.")
+    return completion
 
 
-def _keep_words(run: Run) -> None:
+def _keep_part(run: Run, done: list[Item], words: list[str]) -> None:
     """What had arrived of an answer that was stopped stays in the transcript."""
-    words = "".join(run.partial)
-    if words:
-        run.add([Message.of("assistant", words)], INCOMPLETE)
+    text = "".join(words)
+    items = [*done, Message.of("assistant", text)] if text else done
+    _keep(run, items, INCOMPLETE)
+    _close(run, [item for item in items if isinstance(item, ToolCall)])
+
+
+def _keep(run: Run, items: Sequence[Item], status: str | None) -> None:
+    """Put an answer into the transcript, and into the conversation what providers take back."""
+    if items:
+        run.transcript.add(items, status)
+        run.tell(spoken(items))
 
 
 def _close(run: Run, calls: Sequence[ToolCall]) -> None:
-    if calls:
-        run.add([interrupted(call, "the answer that made it broke off") for call in calls])
+    run.add([interrupted(call, "the answer that made it broke off") for call in calls])
 
 
 def _broken_off(completion: Completion) -> Unavailable:
@@ -139,47 +208,27 @@ def _broken_off(completion: Completion) -> Unavailable:
     )
 
 
-def _notes(run: Run) -> list[Message]:
-    said = [Message.of("user", text) for text in run.steering]
-    run.steering.clear()
-    return said
-
-
-async def _outcomes(run: Run, calls: Sequence[ToolCall]) -> list[ToolOutcome]:
-    """The outcomes in the order of the calls, however they ended."""
-    if not calls:
-        return []
-    jobs = [lambda call=call: _perform(run, call) for call in calls]
-    waits = predecessors([_touched(run, call) for call in calls]) if len(calls) > 1 else [()]
-    try:
-        ended = await run_all(jobs, waits, run.parallel)
-    except Stopped as stopped:
-        run.add([_outcome(call, end) for call, end in zip(calls, stopped.results, strict=True)])
-        raise
-    for end in ended:
-        if isinstance(end, BaseException):
-            run.add([_outcome(call, end) for call, end in zip(calls, ended, strict=True)])
-            raise end
-    return [_outcome(call, end) for call, end in zip(calls, ended, strict=True)]
-
-
-def _outcome(call: ToolCall, end: object) -> ToolOutcome:
-    return shown(call, end) if isinstance(end, Outcome) else cancelled(call)
-
-
-async def _perform(run: Run, call: ToolCall) -> Outcome:
-    asked = call.as_call(run.parent)
-    if run.parent and asked.id:  # ids are unique in a conversation, the journal has several
-        asked = msgspec.structs.replace(asked, id=f"{run.parent}.{asked.id}")
+async def _perform(run: Run, call: ToolCall) -> ToolOutcome:
+    made = call.as_call(run.parent)
+    # Ids are unique in a conversation, and the journal has several.
+    inside = f"{run.parent}.{call.id}" if run.parent and call.id else call.id
+    call_id = run.session.claim(inside)
     mounted = run.session.toolbox.find(call.name)
-    key = mounted.why_key if mounted else "why"
-    arguments: JSONObject | None = call.arguments
-    why = str((arguments or {}).get(key) or "")
-    name = mounted.name if mounted else call.name
-    run.emit(CallStarted(call.id, name, why, arguments, run.parent))
-    outcome = await run.session.perform(asked)
-    run.emit(CallEnded(call.id, outcome, run.parent))
-    return outcome
+    arguments = call.arguments
+    why = str((arguments or {}).get(mounted.why_key if mounted else "why") or "")
+    run.open[call_id] = call
+    run.emit(
+        CallStarted(call_id, mounted.name if mounted else call.name, why, arguments, run.parent)
+    )
+    try:
+        outcome = await run.session.perform(msgspec.structs.replace(made, id=call_id))
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        return cancelled(call)  # the tool's own doing: nobody has stopped the run
+    run.emit(CallEnded(call_id, outcome, run.parent))
+    return shown(call, outcome)
 
 
 def _touched(run: Run, call: ToolCall) -> list[tuple[Effect, str]]:

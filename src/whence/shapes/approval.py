@@ -20,7 +20,11 @@ class Question:
     reason: str
     """Why somebody is asked at all."""
     rule: str | None
-    """The smallest rule that would make the question unnecessary."""
+    """The smallest rule that would make the question unnecessary; None: it is asked each time."""
+    command: str | None = None
+    """What the call would run, exactly, where it runs something."""
+    difference: str = ""
+    """How what is behind the tool has changed since it was trusted, where that is the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,8 @@ class Answer:
     """A decision."""
 
     approved: bool
-    scope: Literal["once", "session"] = "once"
+    scope: Literal["once", "session", "always"] = "once"
+    """always: the question's rule is kept in the workspace's settings."""
     by: str = "user"
 
 

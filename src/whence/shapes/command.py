@@ -10,10 +10,11 @@ Commands            a line, or the words of one program
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+from shlex import quote
 from typing import TypeAlias
 
+from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject
 
 
@@ -81,9 +82,11 @@ class Commands:
     """What could not be understood of it; then the parts are not all that there are."""
 
     @classmethod
-    def of(cls, argv: Iterable[str], line: str) -> Commands:
+    def of(cls, argv: Iterable[str]) -> Commands:
         """One program, started without a shell."""
-        return cls(line, ((Part(Kind.COMMAND, tuple(map(Word.exact, argv))),),))
+        words = tuple(Word(text, quote(text)) for text in argv)
+        line = " ".join(word.source for word in words)
+        return cls(line, ((Part(Kind.COMMAND, words),),))
 
 
 CommandsOf: TypeAlias = Callable[[JSONObject], Commands]

@@ -204,6 +204,10 @@ class Message(_Content):
     status: str | None = None
     phase: str | None = None
     name: str | None = None
+    type: str | None = None
+    """`protocol/kind` of an entry that is no message, but JSON for that protocol alone."""
+    native: str | None = None
+    """JSON that only its provider reads, by protocol."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
     @property
@@ -223,6 +227,8 @@ class ToolCall(_Content):
     """The provider's id of the item, apart from that of the call."""
     custom: bool = False
     """The payload is free text instead of JSON."""
+    native: str | None = None
+    """JSON that only its provider reads, by protocol."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -236,6 +242,9 @@ class ToolResponse(_Content):
     """Text, and the elements doc (text that was moved out) and img."""
     item_id: str | None = None
     custom: bool = False
+    status: str | None = None
+    native: str | None = None
+    """JSON that only its provider reads, by protocol."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -252,6 +261,8 @@ class Reasoning:
     """The thoughts themselves, where a provider shows more than summaries."""
     protocol: str | None = None
     """Whose form it is; None: the Responses API's."""
+    native: str | None = None
+    """JSON that only its provider reads, by protocol."""
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -280,21 +291,28 @@ def item_of(element: Element) -> Item | None:
 def _message(role: str, element: Element) -> Message:
     get = element.get
     return Message(
-        role, element.parts, get("id"), get("status"), get("phase"), get("name"), element.span
-    )
+        role, element.parts, get("id"), get("status"), get("phase"), get("name"), get("type"),
+        get("native"), element.span,
+    )  # fmt: skip
 
 
 def _call(element: Element) -> ToolCall:
     get = element.get
     custom = get("type") == "custom_tool_call"
     name = get("function_name") or get("name") or ""
-    return ToolCall(get("tool_call_id") or "", name, element.parts, get("id"), custom, element.span)
+    return ToolCall(
+        get("tool_call_id") or "", name, element.parts, get("id"), custom, get("native"),
+        element.span,
+    )  # fmt: skip
 
 
 def _response(element: Element) -> ToolResponse:
     get = element.get
     custom = (get("type") or "").startswith("custom_tool_call")
-    return ToolResponse(get("tool_call_id") or "", element.parts, get("id"), custom, element.span)
+    return ToolResponse(
+        get("tool_call_id") or "", element.parts, get("id"), custom, get("status"), get("native"),
+        element.span,
+    )  # fmt: skip
 
 
 def _reasoning(element: Element) -> Reasoning:
@@ -308,7 +326,7 @@ def _reasoning(element: Element) -> Reasoning:
             summaries.append(part.text.strip())
     return Reasoning(
         get("id"), tuple(summaries), get("encrypted"), get("status"),
-        tuple(texts), get("protocol"), element.span,
+        tuple(texts), get("protocol"), get("native"), element.span,
     )  # fmt: skip
 
 

@@ -38,6 +38,10 @@ class Rule:
     pattern: str | None = None
     source: str = "policy"
     """Where a person can find and change it."""
+    settles: bool = False
+    """An allow that a person gave as an answer: it also settles what `ask` rules would ask."""
+    ceiling: bool = False
+    """An administrator's: no answer settles it."""
 
     def __str__(self) -> str:
         return self.tool if self.pattern is None else f"{self.tool}({self.pattern})"

@@ -12,6 +12,7 @@ from whence.shapes.json import JSONObject, JSONValue
 
 if TYPE_CHECKING:
     from whence.shapes.command import CommandsOf
+    from whence.shapes.pin import Guard
 
 
 class Effect(StrEnum):
@@ -104,6 +105,8 @@ class Tool:
     """Finds the paths that stand inside other arguments, as in the text of a patch."""
     commands: CommandsOf | None = None
     """What a call would run, where it runs commands: rules then match those, not paths."""
+    guard: Guard | None = None
+    """Says before each call whether what is behind the tool is still what was trusted."""
     freeform: Freeform | None = None
     """None: it takes JSON only."""
     source: str = "python"

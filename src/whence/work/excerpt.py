@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from whence.errors import InvalidArgs
 from whence.execute.ports import Files
+from whence.shapes.dataclass import dataclass
 from whence.work import text
 from whence.work.files import WHOLE_CAP, open_file
 from whence.work.lines import Lines

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import BinaryIO, Literal
 
 from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
 from whence.execute.ports import Files, Info, Kind
+from whence.shapes.dataclass import dataclass
 from whence.work import text
 from whence.work.pause import pause
 
@@ -153,6 +152,8 @@ async def read_whole(files: Files, path: str) -> bytes:
 
 async def write(files: Files, path: str, content: str) -> Written:
     """Replace a file's content, making it and its parents where they are absent."""
+    from hashlib import sha256
+
     data = content.encode()
     before = await fingerprint(files, path)
     parent = os.path.dirname(path.rstrip("/"))
@@ -160,7 +161,7 @@ async def write(files: Files, path: str, content: str) -> Written:
         files.make_directories(parent)
     with files.replacing(path) as out:
         out.write(data)
-    return Written(len(data), before is None, before, hashlib.sha256(data).hexdigest())
+    return Written(len(data), before is None, before, sha256(data).hexdigest())
 
 
 async def append(files: Files, path: str, content: str) -> tuple[int, bool]:
@@ -193,9 +194,11 @@ async def append_line(files: Files, path: str, content: str) -> tuple[int, bool]
 
 async def fingerprint(files: Files, path: str) -> str | None:
     """The sha256 of a file, None where there is none."""
+    from hashlib import sha256
+
     if files.info(path) is None:
         return None
-    digest = hashlib.sha256()
+    digest = sha256()
     with files.open(path) as file:
         while chunk := file.read(_CHUNK):
             digest.update(chunk)

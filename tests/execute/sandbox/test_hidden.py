@@ -106,3 +106,14 @@ def test_a_tree_too_large_to_be_looked_at_is_said_to_be(
     monkeypatch.setattr(hidden, "_MOST_DIRECTORIES", 2)
 
     assert not Veil(str(tmp_path)).look().complete
+
+
+def test_code_and_installed_packages_are_left_alone(tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "site-packages" / "certifi"
+    packages.mkdir(parents=True)
+    for path in (packages / "cacert.pem", tmp_path / "credentials.py", tmp_path / "credentials"):
+        path.touch()
+
+    found = Veil(str(tmp_path)).look()
+
+    assert names(found.files, tmp_path) == ["credentials"]

@@ -182,6 +182,16 @@ async def test_a_question_never_leads_to_a_write(local: LocalModel) -> None:
     assert call.name == "fs_read"
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["search for " + "word " * 2000, "'" * 3000, "read \ud83d\x00", "find " + "é" * 3000,
+     "search \\\" in src", "'a " * 2000],
+    ids=["long", "quotes", "broken", "one-word", "signs", "open"],
+)  # fmt: skip
+async def test_no_request_is_too_odd_for_an_answer(local: LocalModel, said: str) -> None:
+    assert (await ask(conversation(local, said))).stop in (StopReason.CALLS, StopReason.END)
+
+
 async def test_nothing_asked_is_answered_too(local: LocalModel) -> None:
     talk = local.converse(Settings(local.id), FILES)
     losses = talk.add([Message("user", (Image(Link("https://example.org/a.png")),))])

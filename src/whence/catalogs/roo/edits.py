@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -12,6 +11,7 @@ from msgspec import Meta
 from whence.declare.function import tool
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
+from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject
 from whence.shapes.tool import Effect, Example
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -13,6 +13,7 @@ from whence.declare.function import tool
 from whence.errors import InvalidArgs, WhenceError
 from whence.execute.ports import Files, Ports
 from whence.shapes.call import Reply
+from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject, JSONValue
 from whence.shapes.tool import Effect, Example, Sandbox, Tool
 from whence.work import slices

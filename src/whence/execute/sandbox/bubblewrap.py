@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -19,7 +20,7 @@ from whence.execute.sandbox.view import (
     settings,
     system_trees,
 )
-from whence.execute.sandbox.wrap import Wrapping
+from whence.execute.sandbox.wrap import Inside, Wrapping
 from whence.shapes.process import Confinement, Isolation, Level, Program
 
 _NAMESPACES = (
@@ -77,14 +78,13 @@ class Bubblewrap:
             options, complete = self._options(program, given, standing)
             options += [part for pair in environment.items() for part in ("--setenv", *pair)]
             start = Wrapping(program, standing.identity).start
-            process, first = start(options, command, listening)
+            process, inside = start(options, command, listening)
         except BaseException:
             self._ground.release(standing)
             raise
         isolation = _FULL if complete and not standing.is_root else _partly(_FULL)
-        release = partial(self._ground.release, standing)
-        kill = partial(signal_group, process.pid, signal.SIGKILL)
-        return Started(process, isolation, partial(_ask, first), kill, release)
+        ask, kill = partial(_ask, inside), partial(_kill, process, inside)
+        return Started(process, isolation, ask, kill, partial(self._release, inside, standing))
 
     def exit_code(self, status: int) -> int:
         """Bubblewrap itself tells a signal as a shell does."""
@@ -118,6 +118,11 @@ class Bubblewrap:
     def _veil(self, path: str, confinement: Confinement) -> Veil:
         key = (path, confinement.hidden, confinement.shown)
         return self._veils.setdefault(key, Veil(*key))
+
+    def _release(self, inside: Inside | None, standing: Standing) -> None:
+        if inside is not None:
+            inside.close()
+        self._ground.release(standing)
 
 
 def _partly(isolation: Isolation) -> Isolation:
@@ -156,7 +161,12 @@ def _hide(files: Iterable[str], folders: Iterable[str]) -> Iterator[str]:
         yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
 
 
-def _ask(first: int | None) -> None:
-    """Ask the program's own group, which is another one than bubblewrap's, to end."""
-    if first is not None:
-        signal_group(first, signal.SIGTERM)
+def _kill(process: subprocess.Popen[bytes], inside: Inside | None) -> None:
+    if inside is not None:
+        inside.kill()
+    signal_group(process.pid, signal.SIGKILL)
+
+
+def _ask(inside: Inside | None) -> None:
+    if inside is not None:
+        inside.ask()

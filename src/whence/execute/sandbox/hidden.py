@@ -1,4 +1,8 @@
-"""What of a workspace a program must not see or change: secrets, the journal, git's own data."""
+"""What of a workspace a program must not see or change: secrets, the journal, git's own data.
+
+Secrets are told by their names, as where the gate asks before a tool touches them. Code and the
+packages that were installed into the workspace are left alone.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,13 @@ _SETTLED_NS = 50_000_000
 """A directory that changed later than this before it was read may have changed since."""
 _OWN_STATE = ".agent"
 _GIT = ".git"
+_PACKAGES = frozenset({"node_modules", "site-packages", "dist-packages"})
+"""Where published packages are installed: without their certificates they would not work."""
+_CODE = frozenset(
+    ".c .cc .cpp .cs .go .h .html .java .js .jsx .kt .md .mjs .php .py .pyc .pyi .rb .rs .rst "
+    ".scala .swift .ts .tsx".split()
+)
+"""A program about credentials is no credential."""
 _may_be_secret = re.compile(r"^\.|\.(?:pem|key|p12|pfx)|id_|credentials").search
 """Cheaper than all the patterns, and true wherever one of them matches."""
 _is_secret = constant_matcher(*SENSITIVE)
@@ -95,7 +106,7 @@ class Veil:
         elif self._is_hidden(entry):
             kind = seen.directories if entry.is_dir() else seen.files
             kind.append(entry.path)
-        elif entry.is_dir():
+        elif entry.is_dir() and entry.name not in _PACKAGES:
             seen.below.append(entry.path)
 
     def _is_hidden(self, entry: os.DirEntry[str]) -> bool:
@@ -107,7 +118,7 @@ class Veil:
         if self._shown and matches_any(self._shown, below):
             return False
         if _may_be_secret(entry.name) and _is_secret(entry.name):
-            return True
+            return os.path.splitext(entry.name)[1] not in _CODE
         return bool(self._hidden) and matches_any(self._hidden, below)
 
 

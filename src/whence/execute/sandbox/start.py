@@ -83,9 +83,19 @@ def signal_group(leader: int, number: signal.Signals) -> None:
 
 def in_memory(data: bytes) -> int:
     """A descriptor from which the data can be read; it is in no directory."""
-    made = os.memfd_create("whence")
+    made = _nameless()
     view = memoryview(data)
     while view:
         view = view[os.write(made, view) :]
     os.lseek(made, 0, os.SEEK_SET)
     return made
+
+
+def _nameless() -> int:
+    try:
+        return os.memfd_create("whence")
+    except (AttributeError, OSError):  # not every Python and not every kernel has it
+        import tempfile
+
+        with tempfile.TemporaryFile() as made:
+            return os.dup(made.fileno())

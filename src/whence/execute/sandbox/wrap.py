@@ -2,21 +2,58 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import select
+import signal
 import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 
+from whence.errors import Unavailable
 from whence.execute.sandbox.identity import acting_as
+from whence.execute.sandbox.kernel import call_kernel
 from whence.execute.sandbox.limits import limit_process
 from whence.execute.sandbox.seccomp import Sockets, assemble
 from whence.execute.sandbox.start import BASE_ENVIRONMENT, in_memory
 from whence.execute.sandbox.tools import system_tool
-from whence.shapes.process import Program
+from whence.shapes.process import Program, Resources
 
 _PATIENCE_S = 20.0
+_PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434  # not every Python has functions for them
+_CHILD = re.compile(rb'"child-pid": (\d+)\D').search
+
+
+class Inside:
+    """The first process inside: when it ends, all others in there do."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        # Its number may be given to somebody else once it is gone; this cannot.
+        self._handle = call_kernel(_PIDFD_OPEN, pid, 0)
+
+    def ask(self) -> None:
+        """Ask the program's group, which is another one than bubblewrap's, to end."""
+        with suppress(ProcessLookupError):
+            self._send(0)
+            os.killpg(self._pid, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End all that is inside."""
+        with suppress(ProcessLookupError):
+            self._send(signal.SIGKILL)
+
+    def limit(self, resources: Resources) -> None:
+        """Limit it, and with it all that it will start."""
+        with suppress(ProcessLookupError):
+            limit_process(self._pid, resources)
+
+    def _send(self, number: int) -> None:
+        call_kernel(_PIDFD_SEND_SIGNAL, self._handle, number, None, 0)
+
+    def close(self) -> None:
+        """Forget it."""
+        os.close(self._handle)
 
 
 class Wrapping:
@@ -29,8 +66,8 @@ class Wrapping:
 
     def start(
         self, options: Iterable[str], command: list[str], listening: int | None
-    ) -> tuple[subprocess.Popen[bytes], int | None]:
-        """The process, and the number of the first one inside; None if it did not get so far."""
+    ) -> tuple[subprocess.Popen[bytes], Inside | None]:
+        """The process, and the first one inside; None if it did not get so far."""
         try:
             return self._start(options, command, listening)
         finally:
@@ -38,7 +75,7 @@ class Wrapping:
 
     def _start(
         self, options: Iterable[str], command: list[str], listening: int | None
-    ) -> tuple[subprocess.Popen[bytes], int | None]:
+    ) -> tuple[subprocess.Popen[bytes], Inside | None]:
         (read, write), (told, info), (held, go) = self._pipe(), self._pipe(), self._pipe()
         passed = [read, info, held]
         argv = [system_tool("bwrap"), "--args", str(read), "--info-fd", str(info)]
@@ -49,39 +86,36 @@ class Wrapping:
             argv += ["--seccomp", str(passed[-1])]
         if listening is not None:
             passed.append(listening)
+        given = self._program.stdin
+        stdin = self._take(in_memory(given)) if given else subprocess.DEVNULL
         with acting_as(self._identity):
-            process = self._spawn([*argv, "--", *command], passed)
+            process = self._spawn([*argv, "--", *command], stdin, passed)
         try:
             _go_first(process.pid)
             _hand_over(write, options)
             self._close(write, info)
-            first = _first_inside(told)
-            if first is not None:
-                self._limit(first)
+            inside = _first_inside(told)
+            if inside is not None:
+                with acting_as(self._identity):
+                    inside.limit(self._program.confinement.resources)
                 os.write(go, b".")
         except BaseException:
-            process.kill()
-            process.communicate()
+            _end(process)
             raise
-        return process, first
+        return process, inside
 
-    def _spawn(self, argv: list[str], passed: list[int]) -> subprocess.Popen[bytes]:
-        given = self._program.stdin
+    def _spawn(self, argv: list[str], stdin: int, passed: list[int]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             argv,
             cwd="/",
             env=dict(BASE_ENVIRONMENT),
-            stdin=self._take(in_memory(given)) if given else subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT if self._program.merged else subprocess.PIPE,
             start_new_session=True,
             bufsize=0,
             pass_fds=passed,
         )
-
-    def _limit(self, first: int) -> None:
-        with acting_as(self._identity), suppress(ProcessLookupError):
-            limit_process(first, self._program.confinement.resources)
 
     def _pipe(self) -> tuple[int, int]:
         read, write = os.pipe()
@@ -111,8 +145,22 @@ def _go_first(pid: int) -> None:
         score.write("1000")
 
 
-def _first_inside(told: int) -> int | None:
-    if not select.select([told], [], [], _PATIENCE_S)[0]:
-        return None
-    said = os.read(told, 4096)
-    return int(json.loads(said)["child-pid"]) if said else None
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it before it has begun, while the first process inside is still of its group."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def _first_inside(told: int) -> Inside | None:
+    """Wait for all that bubblewrap says, which comes in pieces; it waits for us afterwards."""
+    said, chunk = b"", b"."
+    while chunk:
+        if not select.select([told], [], [], _PATIENCE_S)[0]:
+            raise Unavailable("bubblewrap does not answer", "Try again when the machine is idle.")
+        chunk = os.read(told, 4096)
+        said += chunk
+    found = _CHILD(said)
+    return Inside(int(found.group(1))) if found else None

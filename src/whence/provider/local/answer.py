@@ -22,6 +22,7 @@ _MOST_QUOTED = 3
 _MOST_RANKED = 160
 _SHORT = 400
 _LISTED = 12
+_SHOWN = 100
 
 
 async def answer_from(
@@ -104,7 +105,8 @@ def _line(mounted: Mounted) -> str:
 def needs_more(step: str, mounted: Mounted) -> str:
     """What to add to a request that does not say all that its tool needs."""
     needed = ", ".join(sorted(mounted.required))
+    shown = step if len(step) <= _SHOWN else f"{step[:_SHOWN]}…"
     return (
-        f"“{step}” sounds like {mounted.name}, but I cannot tell from it what that needs: "
+        f"“{shown}” sounds like {mounted.name}, but I cannot tell from it what that needs: "
         f"{needed or 'its arguments'}. Name each plainly, texts in quotes."
     )

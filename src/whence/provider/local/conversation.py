@@ -22,6 +22,7 @@ from whence.provider.local.quote import fault
 from whence.provider.local.reason import reason
 from whence.provider.model import Progress
 from whence.provider.stream import ItemDone, TextDelta
+from whence.provider.wire import mend
 from whence.shapes.item import Item, Message, StopReason, Text, ToolCall, ToolOutcome, Usage
 from whence.shapes.json import JSONObject
 
@@ -117,7 +118,7 @@ class LocalConversation:
         for index in range(len(self._items) - 1, -1, -1):
             item = self._items[index]
             if isinstance(item, Message) and item.role == "user" and item.text.strip():
-                texts = [part.text for part in item.parts if isinstance(part, Text)]
+                texts = [mend(part.text) for part in item.parts if isinstance(part, Text)]
                 request, documents = parted(texts)
                 return _Asked(request, documents, tuple(self._items[index + 1 :]))
         return _Asked("", "", ())

@@ -26,7 +26,7 @@ def open_local(name: str = "", environ: Mapping[str, str] = os.environ) -> Local
     place = weights.directory(environ)
     found = problem(place)
     if found is not None:
-        raise Unavailable(*found)
+        raise Unavailable(*found, details={"model": ID})
     return LocalModel(Engine(EXAMPLES, place))
 
 

@@ -39,6 +39,8 @@ _ASKING = re.compile(
     |who\ is|where\ is)[\s,]+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
+_MOST_PIECES = 200
+"""Beyond this nothing of a request is used: grammars grow with it."""
 _ENDING = 3
 """Letters that the form of a word may add."""
 _PREPOSITIONS = {
@@ -66,7 +68,7 @@ class Known:
     @classmethod
     def of(cls, request: str) -> Known:
         """A request of which nothing is used yet."""
-        return cls(request, pieces_of(request))
+        return cls(request, pieces_of(request)[:_MOST_PIECES])
 
     def free(self, kinds: Iterable[Kind]) -> list[int]:
         """Which pieces of these kinds are not used."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,22 +14,16 @@ from whence.errors import ExecutionFailed, TimedOut, Unavailable
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.process import Confinement, Finished, Program
-from whence.work.exec.bounds import is_shallow, tail, time_allowed, within
+from whence.work.exec.bounds import SHOWN, is_shallow, tail, time_allowed, within
+from whence.work.exec.results import Answered
 
 _ENGINE = "_quickjs"
 _INSTALL = "Install the extra: pip install whence[js]"
 _MEMORY = 600_000_000
 """For the whole process; the engine stops the code long before."""
 _MOST_VALUE = 4_000_000
+_LINES_SHOWN = 100
 _HERE = Path(__file__)
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What js.exec returns."""
-
-    result: Any
-    logs: list[Any]
 
 
 async def run_javascript(
@@ -56,34 +50,50 @@ async def run_javascript(
     return _reply(done, seconds, warnings)
 
 
-def _reply(done: Finished, seconds: float, warnings: tuple[str, ...]) -> Reply:
-    value, cut, thrown, logs, left_out, ended = None, False, "", list[Any](), 0, False
-    for kind, text in _lines(done.stdout):
+@dataclass(slots=True)
+class _Told:
+    """What the lines of the report add up to."""
+
+    value: Any = None
+    logs: list[Any] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    truncated: bool = False
+    ended: bool = False
+
+    def take(self, kind: str, text: str) -> None:
+        """One line more."""
         if kind == "L":
-            logs.append(json.loads(text))
+            self.logs.append(json.loads(text))
         elif kind == "R":
-            value, cut = _value(text)
+            self.value, self.truncated = _value(text)
         elif kind == "E":
             name, said = json.loads(text)
-            thrown = thrown or name or said
-            logs.append(f"Uncaught {said}")
+            self.logs.append(f"Uncaught {said}")
+            self.notes.append(f"the code threw {(name or said)[:200]}; logs say where")
+        elif kind == "N":
+            self.notes.append("its promise is never settled, so that there is no result")
         elif kind == "X":
-            left_out = int(text)
+            self.truncated = True
+            self.notes.append(f"{text} more lines for the console were left out")
         elif kind == "U":
             raise Unavailable(f"the JavaScript engine cannot be used: {text}", _INSTALL)
-        ended = kind == "Z"
+        self.ended = kind == "Z"
+
+
+def _reply(done: Finished, seconds: float, warnings: tuple[str, ...]) -> Reply:
+    told = _Told()
+    for kind, text in _lines(done.stdout):
+        told.take(kind, text)
     if done.timed_out:
-        raise _too_long(seconds, logs)
-    if not ended:
+        raise _too_long(seconds, told.logs)
+    if not told.ended:
         raise _broken(done)
-    notes = list(warnings)
-    if thrown:
-        notes.append(f"the code threw {thrown[:200]}; the last line of logs says where")
-    if left_out:
-        notes.append(f"{left_out} more lines for the console were left out")
-    isolation = done.isolation.as_json()
-    truncated = cut or bool(left_out)
-    return Reply(Answered(value, logs), truncated, tuple(notes), isolation=isolation)
+    return Reply(
+        Answered(told.value, told.logs),
+        told.truncated,
+        (*warnings, *told.notes),
+        isolation=done.isolation.as_json(),
+    )
 
 
 def _lines(output: bytes) -> Iterator[tuple[str, str]]:
@@ -133,7 +143,7 @@ def _too_long(seconds: float, logs: list[Any]) -> TimedOut:
     return TimedOut(
         f"the code did not end within {seconds:g} s and was stopped",
         "Do less at once, or give a larger timeout_ms.",
-        details={"logs": logs[-100:]},
+        details={"logs": "\n".join(logs[-_LINES_SHOWN:])[-SHOWN:]},
     )
 
 

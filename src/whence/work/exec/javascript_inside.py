@@ -5,7 +5,7 @@ the engine itself, which is a library that no directory inside holds, the prelud
 input as JSON. Each line of standard output is a letter and JSON:
 
     L  a line for the console
-    P  the value is a promise; D when it is settled
+    P  the value is a promise; D when it is settled; N at the end where it never was
     R  the value
     E  the name and the description of what was thrown
     U  why the engine cannot be used
@@ -57,8 +57,9 @@ def engine(library: bytes) -> Any:
     held = os.memfd_create(ENGINE)
     with open(held, "wb", closefd=False) as file:
         file.write(library)
-    loader = ExtensionFileLoader(ENGINE, f"/proc/self/fd/{held}")
-    module = loader.create_module(ModuleSpec(ENGINE, loader))
+    path = f"/proc/self/fd/{held}"
+    loader = ExtensionFileLoader(ENGINE, path)
+    module = loader.create_module(ModuleSpec(ENGINE, loader, origin=path))
     loader.exec_module(module)
     return module
 
@@ -101,7 +102,7 @@ def main() -> None:
         text = str(error).encode("unicode_escape").decode().replace('"', "'")
         send(f'E["","{text}"]\n'.encode())
     if report.pending:
-        send(b'E["","the promise is never settled"]\n')
+        send(b"N\n")
     if report.left_out:
         send(f"X{report.left_out}\n".encode())
     send(b"Z\n")

@@ -6,7 +6,6 @@
   delete globalThis.__input;
   const { stringify, parse } = JSON;
   const evaluate = globalThis.eval;
-  const AsyncFunction = (async () => {}).constructor;
   const OwnPromise = Promise, then = Promise.prototype.then;
   const timers = new Map();
   let lastTimer = 0, now = 0;
@@ -22,7 +21,7 @@
   };
   const described = (error) => {
     if (!(error instanceof Error)) return typeof error === "string" ? error : stringified(error);
-    const stack = String(error.stack ?? "").trimEnd();
+    const [stack] = String(error.stack ?? "").trimEnd().split("\n    at eval (native)\n    at eval");
     return `${error.name}: ${error.message}` + (stack ? `\n${stack}` : "");
   };
   const named = (value) => {
@@ -73,7 +72,7 @@
       if (!(error instanceof SyntaxError && compiles(error))) throw error;
       let body;
       try {
-        body = new AsyncFunction(code);
+        body = evaluate(`(async () => {${code}\n})`);
       } catch {
         throw error;
       }

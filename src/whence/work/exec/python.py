@@ -10,11 +10,9 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -25,6 +23,7 @@ from whence.shapes.json import JSONValue
 from whence.shapes.process import Confinement, Program
 from whence.work.commands import warnings_of
 from whence.work.exec.bounds import is_shallow, tail, time_allowed, within
+from whence.work.exec.results import Evaluated, FromWorkspace
 
 _MEMORY = 1_000_000_000
 _MOST_INPUT = 32_000_000
@@ -32,22 +31,6 @@ _MOST_INLINE = 4_000
 """A text up to this long comes with its artifact; a longer one must be read."""
 _PATIENCE_S = 3.0
 """What the interpreter may take to start, and to report what the code left."""
-
-
-class FromWorkspace(msgspec.Struct, forbid_unknown_fields=True):
-    """A file of the workspace."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """What python.exec returns."""
-
-    stdout: str
-    stderr: str
-    return_value: Any
-    artifacts: list[Any]
 
 
 class _Report(msgspec.Struct):

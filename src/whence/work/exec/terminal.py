@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from whence.errors import TimedOut
 from whence.execute.ports import Ports
@@ -11,16 +10,7 @@ from whence.shapes.call import Reply
 from whence.shapes.process import Confinement, Finished, Program
 from whence.work.commands import warnings_of
 from whence.work.exec.bounds import tail, time_allowed, within
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What terminal.run returns."""
-
-    stdout: str
-    stderr: str
-    exit_code: int
-    duration_ms: int
+from whence.work.exec.results import Ran
 
 
 async def run_terminal(ports: Ports, cmd: Sequence[str], cwd: str, timeout_ms: int) -> Reply:
