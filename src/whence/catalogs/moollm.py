@@ -6,6 +6,7 @@ from typing import Annotated
 
 import msgspec
 
+from whence.catalogs.moollm_exec import js_exec, python_exec, terminal_run
 from whence.declare.function import tool
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
@@ -255,5 +256,6 @@ async def search_lexical(
 
 TOOLS: tuple[Tool, ...] = (
     fs_ls, fs_read, fs_append, fs_patch, fs_write, fs_mkdir, fs_copy, search_lexical,
+    terminal_run, python_exec, js_exec,
 )  # fmt: skip
 """The catalog `moollm`."""

@@ -22,10 +22,8 @@ SANDBOX = Sandbox(timeout_ms=600_000, output_chars=MAX_OUTPUT)
 
 
 def _program(arguments: JSONObject) -> Commands:
-    from shlex import join
-
-    argv = [str(word) for word in arguments["cmd"]]
-    return Commands.of(argv, join(argv))
+    words: Any = arguments["cmd"]
+    return Commands.of(words)
 
 
 @tool(
@@ -75,7 +73,8 @@ def _files_read(arguments: JSONObject) -> Iterable[tuple[Effect, str]]:
     examples=[
         Example(
             {
-                "code": "import csv\nsum(float(row['price']) for row in csv.DictReader(open('a.csv')))",
+                "code": "import csv\nrows = csv.DictReader(open('a.csv'))\n"
+                "sum(float(row['price']) for row in rows)",
                 "files": {"a.csv": {"path": "data/prices.csv"}},
             },
             why="Check the total that the report states",

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from whence.chatmd.parse import parse
-from whence.chatmd.render import escape, raw
 from whence.chatmd.scan import to_bytes, to_text
 from whence.errors import WhenceError
 from whence.shapes.dataclass import dataclass
@@ -163,6 +162,8 @@ class _Expander:
         namespace: str,
     ) -> None:
         if in_message and not _is_chatmd(content):
+            from whence.chatmd.render import raw
+
             self.copy(to_bytes(raw(to_text(content))), path, 0)
         else:
             self.file(content.removeprefix(b"\xef\xbb\xbf"), path, (*within, path), namespace)
@@ -224,6 +225,8 @@ def _renamed(source: bytes, element: Element, namespace: str) -> bytes:
     name = element.get("id")
     if name is None:
         return source
+    from whence.chatmd.render import escape
+
     old = to_bytes(f'"{escape(name)}"')
     return source.replace(old, to_bytes(f'"{escape(namespace + name)}"'), 1)
 

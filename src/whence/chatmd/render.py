@@ -33,7 +33,7 @@ _HAZARD = re.compile(r"RAW\||\|RAW|\ARAW|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 # Cuts through every marker, so that no block contains one.
 _CUT = re.compile(r"(?:(?<=\|R)|(?<=\AR))(?=AW)|(?<=RA)(?=W\|)")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_SUFFIXES = {
+SUFFIXES = {
     "image/png": "png",
     "image/jpeg": "jpg",
     "image/gif": "gif",
@@ -311,10 +311,10 @@ def _pieces(
 def _payload(piece: str | Picture, names: _Names) -> Payload:
     if isinstance(piece, str):
         return names.payload(to_bytes(piece))
-    suffix = _SUFFIXES.get(piece.media_type)
+    suffix = SUFFIXES.get(piece.media_type)
     if suffix is None:
         raise InvalidArgs(
             f"{shown(piece.media_type)} is not a kind of image that can be stored.",
-            f"Use one of: {', '.join(_SUFFIXES)}.",
+            f"Use one of: {', '.join(SUFFIXES)}.",
         )
     return names.payload(piece.data, "image", suffix)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Self,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 
 from whence.errors import InvalidArgs
 from whence.shapes.call import Reply
+from whence.shapes.command import CommandsOf
 from whence.shapes.json import JSONObject
 from whence.shapes.tool import Effect, Example, Freeform, Handler, Sandbox, Tool, Touches
 
@@ -45,18 +56,16 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
     """
 
     def wrap(function: Callable[..., Any]) -> Tool:
-        hints = get_type_hints(function, include_extras=True)
-        returned = hints.pop("return", None)
-        arguments = _arguments_type(function, hints)
-        result = output if output is not None else returned
-        typed = result not in (None, type(None), Reply, Any)
+        typed = partial(_typed, function, output)
+        late = source == "builtin"
+        arguments, result, handler = ({}, None, None) if late else typed()
         path_effects = dict(paths or {})
-        return Tool(
+        made = (_Late if late else Tool)(
             name=name or function.__name__,
             description=description or _summary(function),
-            input_schema=schema_of(arguments),
-            output_schema=schema_of(result) if typed else None,
-            handler=_handler(function, arguments, takes_ports=PORTS in hints),
+            input_schema=arguments,
+            output_schema=result,
+            handler=handler,
             category=category,
             effects=frozenset(effects) | frozenset(path_effects.values()),
             sandbox=sandbox,
@@ -70,8 +79,46 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
             source=source,
             notes=notes,
         )
+        return made.looking_at(typed) if isinstance(made, _Late) else made
 
     return wrap
+
+
+Typed: TypeAlias = tuple[JSONObject, JSONObject | None, Handler | None]
+"""The schemas of arguments and result, and the handler."""
+
+
+def _typed(function: Callable[..., Any], output: object) -> Typed:
+    hints = get_type_hints(function, include_extras=True)
+    returned = hints.pop("return", None)
+    arguments = _arguments_type(function, hints)
+    result = output if output is not None else returned
+    shown = result not in (None, type(None), Reply, Any)
+    handler = _handler(function, arguments, takes_ports=PORTS in hints)
+    return schema_of(arguments), schema_of(result) if shown else None, handler
+
+
+class _Late(Tool):
+    """A tool that looks at its function when somebody asks for its schemas or its handler.
+
+    Whole catalogs are loaded for the sake of a few tools, and types are slow to look at.
+    """
+
+    __slots__ = ("_typed",)
+    _LATE = ("input_schema", "output_schema", "handler")
+
+    def looking_at(self, typed: Callable[[], Typed]) -> Self:
+        object.__setattr__(self, "_typed", typed)
+        for name in self._LATE:
+            object.__delattr__(self, name)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._LATE:
+            raise AttributeError(name)
+        for each, value in zip(self._LATE, self._typed(), strict=True):
+            object.__setattr__(self, each, value)
+        return getattr(self, name)
 
 
 def schema_of(kind: object) -> JSONObject:

@@ -133,7 +133,7 @@ class Job(Protocol):
 
 
 class Shelf(Protocol):
-    """What a session has beyond a single call: files beside its journal, and what it left running."""
+    """What a session has beyond one call: files beside its journal, and what it left running."""
 
     jobs: dict[str, Job]
     """By their ids; each is ended with the session."""

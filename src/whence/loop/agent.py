@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 import msgspec
 
@@ -22,18 +21,20 @@ from whence.gate import schema
 from whence.loop import events
 from whence.loop.agent_file import AgentFile, load_agent
 from whence.loop.bind import ask_agent, bind, message_of
+from whence.loop.budget import Budget
+from whence.loop.compact import LIMIT
 from whence.loop.conversation import Reader
-from whence.loop.converse import budget_of, converse
+from whence.loop.converse import converse
 from whence.loop.inline import fetch
 from whence.loop.models import choose_model
 from whence.loop.news import Finished, News, Notice, Result
+from whence.loop.observe import Observer
 from whence.loop.scope import Scope
 from whence.loop.session import Session
 from whence.loop.settings import load_mode, stricter
 from whence.loop.transcript import Transcript
 from whence.provider.model import Model
 from whence.shapes.approval import Approver
-from whence.shapes.document import Severity
 from whence.shapes.item import Message
 from whence.shapes.policy import Policy, Rule, Verdict
 from whence.shapes.tool import Effect, Tool
@@ -42,44 +43,53 @@ from whence.shapes.web import PUBLIC, HostPolicy
 _QUIET = frozenset({Effect.READ})
 
 
+class Options(TypedDict, total=False):
+    """How an agent is run; whatever is left out is as its file says."""
+
+    model: str | None
+    """An id such as `anthropic/claude-sonnet-4-5`; sub-agents use it, too."""
+    tools: Iterable[Tool]
+    """More of them, such as functions with `@tool`."""
+    policy: Policy
+    """Rules, quotas and limits."""
+    mode: str | None
+    approver: Approver | None
+    """Asked about what needs a person; without one, such calls are refused."""
+    session: str | None
+    """The journal's name; an existing one is continued."""
+    max_turns: int | None
+    parallel: int | None
+    """How many calls of one turn run at once."""
+    compact_at: int | None
+    """The length in tokens at which a conversation is summed up."""
+    web: HostPolicy
+    """The servers that documents and pictures of messages may come from."""
+    environ: Mapping[str, str]
+    """Keys of providers, and the environment of commands."""
+
+
 class Agent:
     """A file that can be run, again and again; each run adds to its transcript."""
 
-    def __init__(  # noqa: PLR0913 - by name, each with a default
+    def __init__(
         self,
         file: AgentFile,
         workspace: str | os.PathLike[str] = ".",
         *,
-        model: str | None = None,
-        tools: Iterable[Tool] = (),
-        policy: Policy = Policy(),
-        mode: str | None = None,
-        approver: Approver | None = None,
-        session: str | None = None,
         transcript: str | os.PathLike[str] | None = None,
-        max_turns: int | None = None,
-        parallel: int | None = None,
-        compact_at: int | None = None,
-        web: HostPolicy = PUBLIC,
-        environ: Mapping[str, str] = os.environ,
+        **options: Unpack[Options],
     ) -> None:
         self.file = file
         self.workspace = os.fspath(workspace)
-        self._model = model
-        self._tools = tuple(tools)
-        self.policy = policy
+        self.policy = options.get("policy", Policy())
         """Rules, quotas and limits of the next run."""
-        self._mode = mode or file.resolved.config.mode
-        self._approver = approver
-        self._session = session
-        self._transcript = Path(transcript) if transcript is not None else None
-        self._max_turns = max_turns
-        self._parallel = parallel
-        self._compact_at = compact_at
-        self._web = web
-        self._environ = environ
-        self._scope: Scope | None = None
-        self._waiting: list[str] = []
+        self._options = options
+        self._tools = tuple(options.get("tools", ()))
+        self._environ = options.get("environ", os.environ)
+        self._transcript = None if transcript is None else Path(transcript)
+        self._steering: list[str] = []
+        self._running = False
+        self._has_run = False
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -94,7 +104,7 @@ class Agent:
         *,
         output: str | os.PathLike[str] | None = None,
         ephemeral: bool = False,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> Self:
         """The agent of a file.
 
@@ -103,9 +113,7 @@ class Agent:
             workspace: The directory that its tools are held to.
             output: A copy of the file that is made, and that runs are added to instead.
             ephemeral: Add runs nowhere.
-            **options: `model`, an id such as `anthropic/claude-…`; `tools`, more of them, such as
-                functions with `@tool`; `policy`; `mode`; `approver`; `session`; `max_turns`;
-                `parallel`; `compact_at`; `web`, the servers that documents may come from.
+            **options: See `Options`.
 
         Raises:
             ParseError: It has errors; `whence check` shows all of them.
@@ -113,13 +121,7 @@ class Agent:
             Conflict: There is a file where the copy should be.
         """
         name = os.fspath(path)
-        file = load_agent(name, os.fspath(workspace))
-        for located in file.problems():
-            found = located.diagnostic
-            if found.severity is Severity.ERROR:
-                where = f"{located.path}:{found.line}:{found.column}"
-                hint = f"{found.suggestion} `whence check` has all."
-                raise ParseError(f"{where}: {found.message}", hint)
+        file = _runnable(name, os.fspath(workspace))
         transcript = None if ephemeral else _copied(name, output)
         return cls(file, workspace, transcript=transcript, **options)
 
@@ -134,26 +136,23 @@ class Agent:
         Args:
             input: What is asked: text, or the values of the file's `<input>`s. Without it, the
                 last message of the file is answered, or a run that broke off goes on.
-            on: Called with everything that happens, as it happens.
+            on: Called with everything that happens, as it happens. If it raises, the run is
+                stopped as if it were cancelled, and the exception is raised here.
 
         Raises:
             WhenceError: There is no answer; what happened until then is kept.
         """
-        emit = on or _ignore
-        scope = self._open(emit)
-        reason = "error"
+        if self._running:
+            raise Conflict(
+                f"{self.file.path} is running already", "Wait for it, or steer it with `steer`."
+            )
+        self._running = True
         try:
-            result = await self._run(scope, input)
-            reason = "done"
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            reason = "interrupted"
-            raise
+            with Observer(on) as observer:
+                result = await self._run(observer.tell, input)
+                observer.tell(Finished(result))
         finally:
-            self._scope = None
-            self._opened.close(reason)
-            if scope.model is not None:
-                await scope.model.aclose()
-        emit(Finished(result))
+            self._running = False
         return result
 
     async def stream(
@@ -178,58 +177,83 @@ class Agent:
 
     def steer(self, text: str) -> None:
         """Say something while it runs: the model hears it with its next turn."""
-        run = self._scope.run if self._scope is not None else None
-        (run.steering if run is not None else self._waiting).append(text)
+        self._steering.append(text)
 
-    def _open(self, emit: Callable[[News], None]) -> Scope:
-        config = self.file.resolved.config
-        model, notice = choose_model(self._model, config.model, self.workspace, self._environ)
+    async def _run(
+        self, emit: Callable[[News], None], input: str | Mapping[str, Any] | None
+    ) -> Result:
+        if self._has_run and self._transcript is not None:
+            self.file = _runnable(str(self._transcript), self.workspace)
+        asked = None if input is None else self._asked(input)
+        model, notice = choose_model(
+            self._options.get("model"), self.file.resolved.config.model, self.workspace,
+            self._environ,
+        )  # fmt: skip
         if notice is not None:
             emit(Notice(notice))
-        tools = self.tools
-        self._opened = Session(
+        try:
+            return await self._in_session(emit, model, asked)
+        finally:
+            self._has_run = True
+            await model.aclose()
+
+    async def _in_session(
+        self, emit: Callable[[News], None], model: Model, asked: Message | None
+    ) -> Result:
+        tools, options = self.tools, self._options
+        session = Session(
             self.workspace, tools, policy=_cautious(self._policy_of(), tools, model),
-            session=self._session, approver=self._approver,
+            session=options.get("session"), approver=options.get("approver"),
             purpose=f"run {os.path.basename(self.file.path)}",
         )  # fmt: skip
+        reason = "error"
+        try:
+            scope = self._scope(emit, model, session)
+            if asked is not None:
+                session.record(events.user_message(asked.text))
+            result = await self._converse(scope, asked)
+            reason = "done"
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            reason = "interrupted"
+            raise
+        finally:
+            session.close(reason)
+        return result
+
+    def _scope(self, emit: Callable[[News], None], model: Model, session: Session) -> Scope:
+        options = self._options
         scope = Scope(
-            self.workspace, emit, budget_of(config, self._max_turns), self._opened,
-            named_model=self._model, model=model, parallel=self._parallel, web=self._web,
-            environ=self._environ,
+            self.workspace, emit,
+            Budget.of(self.file.resolved.config, options.get("max_turns")), session,
+            named_model=options.get("model"), model=model, parallel=options.get("parallel"),
+            compact_at=options.get("compact_at") or LIMIT, web=options.get("web", PUBLIC),
+            environ=self._environ, steering=self._steering,
         )  # fmt: skip
-        bound = (*bind(self.file, scope), *self._tools)
-        scope.session = self._opened.child(bound, self._opened.policy)
-        if self._compact_at is not None:
-            scope.compact_at = self._compact_at
-        self._scope = scope
+        if self.file.resolved.tools:
+            bound = (*bind(self.file, scope), *self._tools)
+            scope.session = session.child(bound, session.policy)
         return scope
 
-    def _policy_of(self) -> Policy:
-        policy, config = self.policy, self.file.resolved.config
-        mode = load_mode(self.workspace, self._mode) if self._mode else policy.mode
-        return replace(policy, mode=mode, why=stricter(policy.why, config.why))
-
-    async def _run(self, scope: Scope, input: str | Mapping[str, Any] | None) -> Result:
-        config = self.file.resolved.config
-        transcript = Transcript(self._transcript, inline=config.show_tool_call)
-        asked = None if input is None else self._asked(input)
-        if asked is not None:
-            scope.session.record(events.user_message(asked.text))
+    async def _converse(self, scope: Scope, asked: Message | None) -> Result:
         fetched = await fetch(self.file, scope, ask_agent)
         reader = Reader(self.file, self.workspace, fetched)
         items = reader.items()
         for note in reader.notes:
-            scope.emit(Notice(note))
-        new = [asked] if asked is not None else []
-        answered = False
-        try:
+            scope.say(note)
+        transcript = Transcript(
+            self._transcript, inline=self.file.resolved.config.show_tool_call, say=scope.say
+        )
+        with transcript:
+            new = [asked] if asked is not None else []
             result = await converse(self.file, scope, items, new, transcript)
-            answered = True
-        finally:
-            transcript.end(answered=answered)
-        for repaired in transcript.repaired:
-            scope.emit(Notice(repaired))
+            transcript.invite()
         return result
+
+    def _policy_of(self) -> Policy:
+        policy, config = self.policy, self.file.resolved.config
+        name = self._options.get("mode") or config.mode
+        mode = load_mode(self.workspace, name) if name else policy.mode
+        return replace(policy, mode=mode, why=stricter(policy.why, config.why))
 
     def _asked(self, input: str | Mapping[str, Any]) -> Message:
         interface = self.file.resolved.interface
@@ -256,22 +280,31 @@ class Agent:
             ) from None
 
 
-def _ignore(news: News) -> None:
-    """Nobody listens."""
+def _runnable(path: str, workspace: str) -> AgentFile:
+    file = load_agent(path, workspace)
+    wrong = file.first_error()
+    if wrong is not None:
+        found = wrong.diagnostic
+        where = f"{wrong.path}:{found.line}:{found.column}"
+        hint = f"{found.suggestion} `whence check` has all."
+        raise ParseError(f"{where}: {found.message}", hint)
+    return file
 
 
 def _copied(path: str, output: str | os.PathLike[str] | None) -> str:
     """The file that runs are added to."""
     if output is None:
         return path
+    import shutil
+
     if os.path.exists(output):
         raise Conflict(
             f"{os.fspath(output)!r} is there already", "Run that file itself, or name another."
         )
     shutil.copyfile(path, output)
     payloads = os.path.join(os.path.dirname(os.path.abspath(path)), ".chatmd")
-    if os.path.isdir(payloads):
-        beside = os.path.join(os.path.dirname(os.path.abspath(output)), ".chatmd")
+    beside = os.path.join(os.path.dirname(os.path.abspath(output)), ".chatmd")
+    if os.path.isdir(payloads) and payloads != beside:
         shutil.copytree(payloads, beside, dirs_exist_ok=True)
     return os.fspath(output)
 

@@ -6,7 +6,8 @@ import ast
 import os
 import stat
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from whence.catalogs import DEFAULT, Catalogs
 from whence.chatmd.include import Expanded, Located, expand
@@ -14,15 +15,19 @@ from whence.chatmd.parse import parse
 from whence.declare.python import load_function
 from whence.declare.resolve import resolve
 from whence.errors import InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
-from whence.execute.containment import Root
 from whence.loop.roots import grant_roots
 from whence.shapes.dataclass import dataclass
 from whence.shapes.declaration import Resolved
 from whence.shapes.document import Diagnostic, Document, Severity
 from whence.shapes.tool import Tool
 
+if TYPE_CHECKING:
+    from whence.execute.containment import Root
+
 LARGEST = 512_000_000
 """Bytes of an agent file."""
+_PUT_RIGHT = frozenset({"duplicate-call-id", "duplicate-response", "response-without-call"})
+"""What crashes, merges and editors do to a transcript, and `pairing` undoes in each request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,16 @@ class AgentFile:
 
     @property
     def has_errors(self) -> bool:
-        """Whether it must not be run."""
+        """Whether something in it is wrong."""
         return any(item.diagnostic.severity is Severity.ERROR for item in self.problems())
+
+    def first_error(self) -> Located | None:
+        """Why it cannot be run; what a run puts right itself is no reason."""
+        for located in self.problems():
+            found = located.diagnostic
+            if found.severity is Severity.ERROR and found.code not in _PUT_RIGHT:
+                return located
+        return None
 
 
 def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFile:
@@ -89,11 +102,17 @@ class Reach:
     """
 
     def __init__(self, path: str, workspace: str) -> None:
-        self._roots = [Root(os.path.dirname(os.path.abspath(path))), Root(workspace)]
+        self._directories = (os.path.dirname(os.path.abspath(path)), workspace)
+
+    @cached_property
+    def _roots(self) -> list[Root]:
+        from whence.execute.containment import Root  # most files name no others
+
+        return [Root(directory) for directory in self._directories]
 
     def close(self) -> None:
         """Give the descriptors back."""
-        for root in self._roots:
+        for root in vars(self).get("_roots", ()):
             root.close()
 
     def read(self, src: str, base: str) -> tuple[str, bytes]:
@@ -152,6 +171,7 @@ def read_file(path: str) -> bytes:
 
 def replace_file(path: str, content: bytes) -> None:
     """Write an agent file whole or not at all; its mode stays."""
+    from whence.execute.containment import Root
     from whence.execute.files import WorkspaceFiles
 
     root = Root(os.path.dirname(os.path.abspath(path)))

@@ -17,20 +17,21 @@ from whence.declare.resolve import resolve
 from whence.errors import ParseError, PermissionDenied
 from whence.execute.ports import Ports
 from whence.loop.agent_file import AgentFile, Reach, load_agent
+from whence.loop.budget import Budget
 from whence.loop.conversation import Reader
-from whence.loop.converse import budget_of, converse
+from whence.loop.converse import converse
 from whence.loop.digest import digest
 from whence.loop.inline import fetch
 from whence.loop.lock import Lock, LockGuard
 from whence.loop.measure import agent_name, measure, named_inside, program_files, source_hashes
 from whence.loop.news import Output
 from whence.loop.outcomes import interrupted
+from whence.loop.pairing import speaks
 from whence.loop.scope import Scope
 from whence.loop.settings import load_mode, stricter
 from whence.loop.transcript import Transcript
 from whence.shapes.call import Reply
 from whence.shapes.declaration import AgentReference, Interface, PythonReference, ShellCommand
-from whence.shapes.document import Severity
 from whence.shapes.item import Item, Message, Text, ToolCall, ToolOutcome
 from whence.shapes.json import JSONObject
 from whence.shapes.policy import Policy
@@ -123,10 +124,13 @@ async def run_child(
     It has its own tools and no more than its parent may do: the parent's rules and quotas hold,
     and each mode above it.
     """
-    inner = scope.below(call_id, budget_of(file.resolved.config, None, scope.budget))
+    inner = scope.below(call_id, Budget.of(file.resolved.config, parent=scope.budget))
     inner.session = scope.session.child(bind(file, inner), _policy(file, scope))
     fetched = await fetch(file, inner, ask_agent)
-    told = [*_reason(why), *Reader(file, scope.workspace, fetched).items()]
+    reader = Reader(file, scope.workspace, fetched)
+    told = [*_reason(why), *reader.items()]
+    for note in reader.notes:
+        inner.say(note)
     result = await converse(file, inner, told, asked, Transcript(None))
     return Reply(result.text if result.value is None else result.value)
 
@@ -165,12 +169,12 @@ async def _load(
             child = load_agent(reach.find(reference.path, file.path), scope.workspace)
         finally:
             reach.close()
-    for located in child.problems():
-        if located.diagnostic.severity is Severity.ERROR:
-            raise ParseError(
-                f"the agent {reference.path} cannot be run: {located.diagnostic}",
-                "`whence check` shows everything that is wrong with it.",
-            )
+    wrong = child.first_error()
+    if wrong is not None:
+        raise ParseError(
+            f"the agent {reference.path} cannot be run: {wrong.diagnostic}",
+            "`whence check` shows everything that is wrong with it.",
+        )
     return child
 
 
@@ -204,19 +208,14 @@ def _fork_tool(file: AgentFile, scope: Scope) -> Handler:
     async def run(arguments: JSONObject, ports: object, /) -> object:
         assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
         assert scope.run is not None  # noqa: S101 - a conversation made this call
-        task = _task(arguments)
-        items = forked(scope.run.items, ports.call_id, task)
-        inner = scope.below(ports.call_id, budget_of(file.resolved.config, None, scope.budget))
+        above = scope.run
+        inner = scope.below(ports.call_id, Budget.of(file.resolved.config, parent=scope.budget))
         inner.session = scope.session.child(bind(file, inner), scope.session.policy)
-        system = [item for item in Reader(file, scope.workspace).items() if _instructs(item)]
-        result = await converse(file, inner, [*system, *items], [], Transcript(None))
+        items = forked(above.items, above.open[ports.call_id], _task(arguments))
+        result = await converse(file, inner, [*above.system, *items], [], Transcript(None))
         return Reply(result.text)
 
     return run
-
-
-def _instructs(item: Item) -> bool:
-    return isinstance(item, Message) and item.role in ("system", "developer")
 
 
 def _task(arguments: Mapping[str, object]) -> str:
@@ -225,14 +224,17 @@ def _task(arguments: Mapping[str, object]) -> str:
     return "\n".join([str(arguments.get("command", "")), *(f"- {word}" for word in listed)])
 
 
-def forked(items: Sequence[Item], call_id: str, task: str) -> list[Item]:
-    """The conversation as its fork sees it: the fork's own call is answered with its task."""
-    answered = {item.call_id for item in items if isinstance(item, ToolOutcome)}
+def forked(items: Sequence[Item], own: ToolCall, task: str) -> list[Item]:
+    """The conversation as its fork sees it: its own call is answered with its task."""
+    last = max(at for at, item in enumerate(items) if item is own)
+    answered = {item.call_id for item in items[last:] if isinstance(item, ToolOutcome)}
+    start = next((at for at in range(last, 0, -1) if not speaks(items[at - 1])), 0)
     ends: list[Item] = []
-    for item in items:
-        if isinstance(item, ToolCall) and item.id not in answered:
-            mine = call_id == item.id or call_id.endswith(f".{item.id}")
-            ends.append(_yours(item, task) if mine else interrupted(item, "it is not the fork's"))
+    for item in items[start:]:
+        if item is own:
+            ends.append(_yours(own, task))
+        elif isinstance(item, ToolCall) and item.id not in answered:
+            ends.append(interrupted(item, "it is not the fork's"))
     return [*items, *ends]
 
 

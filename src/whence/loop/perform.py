@@ -23,6 +23,7 @@ from whence.loop import changes, events
 from whence.loop.asking import ask, unchanged
 from whence.loop.changes import NOTHING, Known, Settled
 from whence.loop.shelf import SessionShelf
+from whence.provider.ids import CallIds
 from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Fault, Outcome
 from whence.shapes.event import Event
@@ -46,6 +47,8 @@ class Room:
     """Which versions of files the model knows."""
     shelf: SessionShelf
     """What outlives one call."""
+    ids: CallIds
+    """Those of the session's calls, whichever conversation made them."""
     approver: Approver | None = None
     turn_chars: int = 0
     """Output that this turn's calls have shown the model."""

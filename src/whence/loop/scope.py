@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from whence.errors import QuotaExceeded
 from whence.loop.budget import Budget
 from whence.loop.compact import LIMIT
-from whence.loop.news import News
+from whence.loop.news import News, Notice
 from whence.shapes.web import PUBLIC, HostPolicy
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Scope:
     depth: int = 0
     parent: str | None = None
     """The call that this agent works for."""
+    steering: list[str] = field(default_factory=list)
+    """What a person says while it runs."""
     run: Run | None = None
     """The conversation, once it has begun."""
     lock: Lock | None = None
@@ -62,5 +64,10 @@ class Scope:
                 details={"depth": self.depth + 1},
             )
         return replace(
-            self, budget=budget, depth=self.depth + 1, parent=call_id or self.parent, run=None
-        )
+            self, budget=budget, depth=self.depth + 1, parent=call_id or self.parent,
+            steering=[], run=None,
+        )  # fmt: skip
+
+    def say(self, text: str) -> None:
+        """Let a person know."""
+        self.emit(Notice(text, self.parent))

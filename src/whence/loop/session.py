@@ -30,6 +30,7 @@ from whence.loop.changes import Known
 from whence.loop.perform import Room, perform
 from whence.loop.settings import load_policy
 from whence.loop.shelf import SessionShelf
+from whence.provider.ids import CallIds
 from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Outcome
 from whence.shapes.event import Event
@@ -87,11 +88,11 @@ class Session:
             durable=durable,
         )
         journal.append(*map(events.half_done, half_done))
-        usage = _usage_so_far(journal)
+        usage, ids = _so_far(journal)
         known, redactor = Known(journal.directory), Redactor()
         shelf = SessionShelf(journal.directory, root.prefix, redactor)
         self._room = Room(
-            root, toolbox, policy, journal, usage, processes, redactor, known, shelf, approver
+            root, toolbox, policy, journal, usage, processes, redactor, known, shelf, ids, approver
         )
 
     @property
@@ -127,6 +128,10 @@ class Session:
         inner = object.__new__(Session)
         inner._room = replace(self._room, toolbox=Toolbox(tools), policy=policy, turn_chars=0)
         return inner
+
+    def claim(self, call_id: str) -> str:
+        """The id under which a call goes into the journal: this one, if no other call has it."""
+        return self._room.ids.claim(call_id)
 
     def record(self, *events: Event) -> None:
         """Add to the journal what is no call."""
@@ -177,14 +182,15 @@ def runs_programs(tool: Tool) -> bool:
     return Effect.EXECUTE in tool.effects and tool.source in SANDBOXED
 
 
-def _usage_so_far(journal: Journal) -> Usage:
-    """Quotas hold for the session, not for the process that happens to continue it."""
-    usage = Usage(calls=journal.calls)
+def _so_far(journal: Journal) -> tuple[Usage, CallIds]:
+    """Quotas and ids are the session's, not of the process that happens to continue it."""
+    usage, ids = Usage(calls=journal.calls), CallIds()
     if usage.calls:
         for entry in last_entries(journal.directory, _REMEMBERED):
             if entry.type == "tool_call":
                 usage.recent.append(_fingerprint(entry.fields))
-    return usage
+                ids.reserve([str(entry.fields.get("call_id"))])
+    return usage, ids
 
 
 def _fingerprint(fields: Any) -> bytes:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+import binascii
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
-from whence.chatmd.append import Appended, append, sync
+import msgspec
+
+from whence.chatmd.append import Appender
 from whence.chatmd.render import (
-    Payload,
+    SUFFIXES,
     Picture,
     Rendered,
     render_message,
@@ -25,6 +30,8 @@ from whence.shapes.item import (
     Item,
     Link,
     Message,
+    Native,
+    Opaque,
     Part,
     Reasoning,
     Refusal,
@@ -37,97 +44,128 @@ COMPACTED = "compacted"
 """The status of a message that stands for everything between the instructions and itself."""
 INCOMPLETE = "incomplete"
 """The status of an answer that broke off."""
+FAILED = "failed"
+"""The status of a response that is an error."""
+REDACTED = "redacted"
+"""The status of a thought that only its provider can read."""
 _EMPTY = Rendered(b"")
-_NEXT = b"<user>\n\n</user>\n"
+_NEXT = Rendered(b"<user>\n\n</user>\n")
 
 
 class Transcript:
-    """Where a run writes what happened; without a path, nowhere."""
+    """Where a run writes what happened; without a path, nowhere.
+
+    What is added outlives this process; leaving the block waits for the disk.
+    """
 
     def __init__(
-        self, path: Path | None, *, inline: bool = False, words: Definitions | None = None
+        self,
+        path: Path | None,
+        *,
+        inline: bool = False,
+        words: Definitions | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> None:
-        self.path = path
+        self._file = None if path is None else Appender(path)
         self._inline = inline
         self.words = words
         """The tools, where calls travel as words: so they stand in the transcript, too."""
-        self.repaired: list[str] = []
-        """What a crash had left behind and was put aside."""
-        self._last: Appended | None = None
-        self._unsynced: list[Payload] = []
+        self._say = say
 
-    def add(self, items: Iterable[Item], status: str | None = None) -> None:
-        """Append items, all of them or none. They outlive this process; `end` waits for the disk.
+    def add(self, items: Sequence[Item], status: str | None = None) -> None:
+        """Append items, all of them or none.
 
         Raises:
             Unavailable, Conflict: the file cannot be written; it is as it was before.
         """
-        if self.path is None:
+        if self._file is None or not items:
             return
-        listed = tuple(items)
-        if self.words is not None:
-            listed, _ = xml.as_text(listed, self.words)
         rendered = _EMPTY
-        for item in listed:
+        for item in self._written(items):
             rendered += render_item(item, inline=self._inline, status=status)
-        if rendered.text:
-            self._append(self.path, rendered)
+        self._append(self._file, rendered)
 
-    def end(self, *, answered: bool) -> None:
-        """Make everything durable; behind an answer, leave an empty message to type into."""
-        if self.path is None:
-            return
-        if answered:
-            self._append(self.path, Rendered(_NEXT))
-        if self._last is not None:
-            sync(self.path, self._unsynced)
-            self._unsynced.clear()
+    def entries(self, items: Sequence[Item]) -> int:
+        """How many entries of the file these items are."""
+        return len(self._written(items))
 
-    def _append(self, path: Path, rendered: Rendered) -> None:
-        self._last = append(path, rendered, durable=False, after=self._last)
-        self._unsynced += rendered.payloads
-        if self._last.repaired is not None:
-            self.repaired.append(str(self._last.repaired))
+    def invite(self) -> None:
+        """Leave an empty message to type into."""
+        if self._file is not None:
+            self._append(self._file, _NEXT)
+
+    def _written(self, items: Sequence[Item]) -> Sequence[Item]:
+        return items if self.words is None else xml.as_text(items, self.words)[0]
+
+    def _append(self, file: Appender, rendered: Rendered) -> None:
+        for news in file.append(rendered):
+            if self._say is not None:
+                self._say(news)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
 
 
 def render_item(item: Item, *, inline: bool, status: str | None = None) -> Rendered:
-    """One item as ChatMD; what only its provider understands is left out."""
+    """One item as ChatMD, with what only its provider understands."""
     match item:
         case Message():
-            parts = list(_written(item.parts))
-            content = parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
             mark = status if item.role in ("assistant", "user") else None
             return render_message(
-                item.role, content, id=item.id, status=mark, phase=item.phase, name=item.name
-            )
+                item.role, _content(item.parts), id=item.id, status=mark, phase=item.phase,
+                name=item.name, native=_native(item.native),
+            )  # fmt: skip
         case ToolCall():
             return render_tool_call(
-                item.id, item.name, item.text,
-                item_id=item.item_id, custom=item.custom, inline=inline,
+                item.id, item.name, item.text, item_id=item.item_id, custom=item.custom,
+                inline=inline, native=_native(item.native),
             )  # fmt: skip
         case ToolOutcome():
-            parts = list(_written(item.parts))
-            content = parts[0] if len(parts) == 1 and isinstance(parts[0], str) else parts
             return render_tool_response(
-                item.call_id, content, item_id=item.item_id, custom=item.custom, inline=inline
-            )
+                item.call_id, _content(item.parts), item_id=item.item_id, custom=item.custom,
+                inline=inline, status=FAILED if item.is_error else None,
+                native=_native(item.native),
+            )  # fmt: skip
         case Reasoning():
             own = item.protocol == openai_responses.PROTOCOL
             return render_reasoning(
                 item.id, item.summaries, texts=item.texts, encrypted=item.seal,
-                protocol=None if own else item.protocol,
+                status=REDACTED if item.redacted else None,
+                protocol=None if own else item.protocol, native=_native(item.native),
             )  # fmt: skip
-    return _EMPTY
+        case Opaque():
+            return render_message(item.role, item.json, type=f"{item.protocol}/{item.kind}")
 
 
-def _written(parts: Iterable[Part]) -> Iterable[str | Picture | said.Element]:
-    for part in parts:
-        match part:
-            case Text() | Refusal():
-                yield part.text
-            case Image(source=Inline() as source):
-                yield Picture(base64.b64decode(source.data), source.media_type)
-            case Image(source=Link() as source):
-                yield said.Element("img", {"src": source.url})
-            case _:
-                yield f"[{type(part).__name__.lower()} that this file cannot hold]"
+def _native(native: Native | None) -> str | None:
+    """What one protocol adds, as the value of an attribute."""
+    return native and msgspec.json.encode({native.protocol: native.fields}).decode()
+
+
+def _content(parts: tuple[Part, ...]) -> str | list[str | Picture | said.Element]:
+    written = list(map(_written, parts))
+    only = written[0] if len(written) == 1 else None
+    return only if isinstance(only, str) else written
+
+
+def _written(part: Part) -> str | Picture | said.Element:
+    match part:
+        case Text() | Refusal():
+            return part.text
+        case Image(source=Inline() as source) if source.media_type in SUFFIXES:
+            try:
+                return Picture(base64.b64decode(source.data, validate=True), source.media_type)
+            except binascii.Error as error:
+                return f"[{source.media_type} that cannot be read: {error}]"
+        case Image(source=Link() as source):
+            return said.Element("img", {"src": source.url})
+    return f"[{type(part).__name__.lower()} that this file cannot hold]"

@@ -31,6 +31,8 @@ class Ignored:
     """None: there is no such file."""
     patterns: tuple[str, ...] = ()
     """Patterns that a search need not look into; none where that would take too much away."""
+    covering: tuple[str, ...] = ()
+    """Patterns of at least all that it covers: what it takes back again is not taken back here."""
 
     @classmethod
     def of(cls, files: Files) -> Ignored:
@@ -46,7 +48,9 @@ class Ignored:
                 f"Ask the user to correct {NAME}.",
             ) from None
         lines = [line.removesuffix("\r") for line in text.split("\n")]
-        return cls(Rules.of(lines), _patterns(lines))
+        stated = _stated(lines)
+        covering = (NAME, *(line for line in stated if not line.startswith("!")))
+        return cls(Rules.of(lines), _patterns(stated), covering)
 
     def covers(self, path: str, *, is_directory: bool) -> bool:
         """Whether a path of the workspace is covered, or a directory above it."""
@@ -107,6 +111,9 @@ def _names(files: Files, path: str) -> set[str]:
     return {name for name in names if not name.startswith(("../", "/")) and name != ".."}
 
 
-def _patterns(lines: Iterable[str]) -> tuple[str, ...]:
-    stated = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+def _stated(lines: Iterable[str]) -> list[str]:
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _patterns(stated: list[str]) -> tuple[str, ...]:
     return tuple(stated) if all(map(_PLAIN.fullmatch, stated)) else ()

@@ -1,10 +1,11 @@
-"""The file tools of Roo Code, with its names, arguments and outputs.
+"""The tools of Roo Code, with its names, arguments and outputs.
 
 Every one of them keeps away from what the workspace's `.rooignore` covers.
 """
 
 from __future__ import annotations
 
+from whence.catalogs.roo.commands import execute_command, read_command_output
 from whence.catalogs.roo.edits import (
     apply_diff,
     apply_patch,
@@ -36,7 +37,8 @@ def tools(
     read_file = reader(partial_reads=partial_reads, most_files=most_files, images=images)
     guards = apply_diff, apply_patch, list_files
     others = search_and_replace, search_replace, edit_file, edit, search_files, write_to_file
-    return (*map(guarded, guards), read_file, *map(guarded, others))
+    commands = execute_command, read_command_output
+    return (*map(guarded, guards), read_file, *map(guarded, others), *commands)
 
 
 TOOLS: tuple[Tool, ...] = tools()

@@ -6,11 +6,11 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache, partial
 
 from whence.execute.sandbox.ground import Ground, Standing
 from whence.execute.sandbox.hidden import Veil
+from whence.execute.sandbox.seccomp import Sockets, assemble
 from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, signal_group
 from whence.execute.sandbox.view import (
     directories,
@@ -36,9 +36,9 @@ _SIGNALLED = frozenset(
     )
 )  # fmt: skip
 """Exit codes that say a signal; a few are left out, since programs use them of their own."""
-_FULL = Isolation(Level.ENFORCED, Level.ENFORCED, Level.ENFORCED)
 
 PROXY_PORT = 3128
+_REMEMBERED = 64
 _TEMPORARY = "/tmp"  # noqa: S108 - one of its own
 _LISTEN = (
     "import _socket,os,struct,sys\n"
@@ -82,7 +82,7 @@ class Bubblewrap:
         except BaseException:
             self._ground.release(standing)
             raise
-        isolation = _FULL if complete and not standing.is_root else _partly(_FULL)
+        isolation = _isolation(files=complete and not standing.is_root)
         ask, kill = partial(_ask, inside), partial(_kill, process, inside)
         return Started(process, isolation, ask, kill, partial(self._release, inside, standing))
 
@@ -117,6 +117,8 @@ class Bubblewrap:
 
     def _veil(self, path: str, confinement: Confinement) -> Veil:
         key = (path, confinement.hidden, confinement.shown)
+        if len(self._veils) > _REMEMBERED:
+            self._veils.clear()
         return self._veils.setdefault(key, Veil(*key))
 
     def _release(self, inside: Inside | None, standing: Standing) -> None:
@@ -125,8 +127,14 @@ class Bubblewrap:
         self._ground.release(standing)
 
 
-def _partly(isolation: Isolation) -> Isolation:
-    return replace(isolation, filesystem=Level.PARTIAL)
+def _isolation(*, files: bool) -> Isolation:
+    """All of it, but for files where that is not so and for processes without a filter of calls."""
+    filtered = assemble(Sockets.OWN_NAMESPACE, os.uname().machine) is not None
+    return Isolation(
+        Level.ENFORCED if files else Level.PARTIAL,
+        Level.ENFORCED,
+        Level.ENFORCED if filtered else Level.PARTIAL,
+    )
 
 
 @lru_cache(maxsize=1)

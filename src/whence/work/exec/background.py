@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from whence.errors import QuotaExceeded, Unavailable
 from whence.execute.ports import Ports, Shelf
@@ -67,6 +68,11 @@ class Command:
         if self._task is not None:
             with suppress(RuntimeError):  # the event loop is gone, and the command with it
                 self._task.cancel()
+
+    def ended(self) -> Finished:
+        """How it ended; asked once it has."""
+        assert self.finished is not None  # noqa: S101 - see above
+        return replace(self.finished, dropped=self.total - len(self._kept))
 
     def keep(self) -> str | None:
         """Put the output beside the journal; where that is."""

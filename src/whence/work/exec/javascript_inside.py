@@ -1,8 +1,8 @@
 """Runs somebody's JavaScript inside the sandbox. Imports nothing of ours.
 
-A script of its own, run by `python -I -S -c`. On standard input come four lengths in a line and then
-the engine itself, which is a library that no directory inside holds, the prelude, the code and its
-input as JSON. Each line of standard output is a letter and JSON:
+A script of its own, run by `python -I -S -c`. On standard input come four lengths in a line and
+then the engine itself, which is a library that no directory inside holds, the prelude, the code and
+its input as JSON. Each line of standard output is a letter and JSON:
 
     L  a line for the console
     P  the value is a promise; D when it is settled; N at the end where it never was

@@ -46,7 +46,7 @@ def part_of(output: bytes, offset: int, limit: int) -> Part:
 
 
 def search(output: bytes, pattern: str, limit: int) -> Matches:
-    """The lines that match, upper and lower case alike; what is no pattern is looked for as text."""
+    """The lines that match, in whatever case; what is no pattern is looked for as it stands."""
     import re2
 
     options = re2.Options()

@@ -17,13 +17,16 @@ import sys
 import time
 import traceback
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NAME = "<code>"
 MOST_VALUE = 4_000_000
 MOST_FILES = 100
-MOST_LISTED = 10_000
-MOST_DEEP = 20
+MOST_COUNTED = 10_000
+MOST_FOLDERS = 1_000
 MOST_FILE = 8_000_000
 MOST_BYTES = 24_000_000
 HALF_STREAM = 2_000_000
@@ -52,18 +55,22 @@ class Kept:
         return bytes(self.head) + tail, self.total - len(self.head) - len(tail)
 
 
+def encoded(value: object) -> str | None:
+    """A value as JSON, if it can be."""
+    try:
+        return json.dumps(value, allow_nan=False)
+    except Exception:  # noqa: BLE001 - a value may raise whatever it likes
+        return None
+
+
 def told(value: object) -> bytes:
     """A value as JSON (J), else as text (R), which may have been cut (T)."""
-    try:
-        text = json.dumps(value, allow_nan=False)
-    except Exception:
-        pass
-    else:
-        if len(text) <= MOST_VALUE:
-            return b"J" + text.encode()
+    text = encoded(value)
+    if text is not None and len(text) <= MOST_VALUE:
+        return b"J" + text.encode()
     try:
         shown = repr(value)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - it is not our code that raises
         shown = f"<{type(value).__name__}, whose repr raised {type(error).__name__}>"
     kind = b"T" if len(shown) > MOST_VALUE else b"R"
     return kind + shown[:MOST_VALUE].encode("utf-8", "backslashreplace")
@@ -76,10 +83,11 @@ def evaluate(code: str) -> object:
     main = ModuleType("__main__")
     sys.modules["__main__"] = main
     names = main.__dict__
-    exec(compile(tree, NAME, "exec", dont_inherit=True), names)
+    exec(compile(tree, NAME, "exec", dont_inherit=True), names)  # noqa: S102 - what this is for
     if not isinstance(last, ast.Expr):
         return None
-    return eval(compile(ast.Expression(last.value), NAME, "eval", dont_inherit=True), names)
+    final = compile(ast.Expression(last.value), NAME, "eval", dont_inherit=True)
+    return eval(final, names)  # noqa: S307 - as above
 
 
 def run(code: str, back: int) -> int:
@@ -92,13 +100,12 @@ def run(code: str, back: int) -> int:
             send(back, told(value))
     except SystemExit:
         raise
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - an exception of the code is a result
         # The first frames are ours and would only confuse.
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename != NAME:
             trace = trace.tb_next
-        sys.stdout.flush()
-        traceback.print_exception(type(error), error, trace)
+        traceback.print_exception(type(error), error, trace, file=sys.__stderr__)
         send(back, b"E" + type(error).__name__.encode("utf-8", "backslashreplace"))
         return 1
     return 0
@@ -154,33 +161,48 @@ def end(child: int) -> None:
         return
 
 
-def found(given: dict[str, bytes]) -> tuple[list[tuple[str, int, bytes | None]], int]:
-    """Files that are new or changed, with their content where it is not too much; and how many more."""
-    files: list[tuple[str, int, bytes | None]] = []
-    waiting, room, more = [""], MOST_BYTES, 0
-    seen = 0
-    while waiting and seen < MOST_LISTED:
-        folder = waiting.pop(0)
+def files_below(unseen: list[str]) -> Iterator[tuple[str, int]]:
+    """Regular files with their sizes, those further up first; links are not followed.
+
+    Directories that could not be looked into, or were too many, are added to `unseen`.
+    """
+    waiting, left = [""], MOST_FOLDERS
+    while waiting:
+        folder, left = waiting.pop(0), left - 1
         try:
             entries = sorted(os.scandir(folder or "."), key=lambda entry: entry.name)
         except OSError:
+            unseen.append(folder)
             continue
+        if left == 0:
+            unseen.extend(waiting)
+            return
         for entry in entries:
-            seen += 1
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if entry.is_dir(follow_symlinks=False):
-                if entry.name != "__pycache__" and path.count("/") < MOST_DEEP:
-                    waiting.append(path)
-            elif entry.is_file(follow_symlinks=False):
-                data = content(path, min(room, MOST_FILE))
-                if data is not None and given.get(path) == data:
-                    continue
-                if len(files) == MOST_FILES:
-                    more += 1
-                    continue
-                files.append((path, entry.stat(follow_symlinks=False).st_size, data))
-                room -= len(data or b"")
-    return files, more + len(waiting)
+            path = os.path.join(folder, entry.name)
+            if entry.is_file(follow_symlinks=False):
+                yield path, entry.stat(follow_symlinks=False).st_size
+            elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                waiting.append(path)
+
+
+def found(given: dict[str, bytes]) -> tuple[list[tuple[str, int, bytes | None]], int]:
+    """Files that are new or changed, with their content where that is not too much.
+
+    Also how many more there are, as far as they are counted.
+    """
+    files: list[tuple[str, int, bytes | None]] = []
+    room, more, unseen = MOST_BYTES, 0, list[str]()
+    for path, size in files_below(unseen):
+        if len(files) == MOST_FILES:
+            more += 1
+            if more == MOST_COUNTED:
+                break
+            continue
+        data = content(path, min(room, MOST_FILE)) if size <= room else None
+        if data is None or given.get(path) != data:
+            files.append((path, size, data))
+            room -= len(data or b"")
+    return files, more + len(unseen)
 
 
 def content(path: str, most: int) -> bytes | None:
@@ -208,9 +230,20 @@ def become(code: str, ends: list[int], close: list[int]) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(out, 1)
     os.dup2(err, 2)
-    sys.stdin = open(0, encoding="utf-8")
+    sys.stdin = os.fdopen(0)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     sys.exit(run(code, back))
+
+
+def prepared(given: dict[str, bytes]) -> None:
+    """Go to a directory that has nothing but the given files."""
+    place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "work")  # noqa: S108 - one of its own
+    os.mkdir(place)
+    os.chdir(place)
+    for path, data in given.items():
+        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+        with open(path, "xb") as file:
+            file.write(data)
 
 
 def main() -> None:
@@ -218,30 +251,25 @@ def main() -> None:
     head = json.loads(sys.stdin.buffer.readline())
     code = sys.stdin.buffer.read(head["code"]).decode()
     given = {path: sys.stdin.buffer.read(size) for path, size in head["files"]}
-    place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "work")
-    os.mkdir(place)
-    os.chdir(place)
-    for path, data in given.items():
-        os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "xb") as file:
-            file.write(data)
-    pipes = [os.pipe() for _ in range(3)]
-    ours, theirs = [read for read, _ in pipes], [write for _, write in pipes]
+    prepared(given)
+    ours, theirs = map(list, zip(*(os.pipe() for _ in range(3))))  # noqa: B905 - any Python 3
     child = os.fork()
     if child == 0:
         become(code, theirs, ours)
     for descriptor in theirs:
         os.close(descriptor)
-    out, err, back = Kept(HALF_STREAM), Kept(HALF_STREAM), Kept(MOST_VALUE + 1)
+    sinks = [Kept(HALF_STREAM), Kept(HALF_STREAM), Kept(MOST_VALUE + 1)]
     deadline = time.monotonic() + head["timeout_s"]
-    status, timed_out = watch(child, dict(zip(ours, (out, err, back))), deadline)
-    (stdout, lost_out), (stderr, lost_err), (value, _) = out.whole(), err.whole(), back.whole()
+    status, timed_out = watch(child, dict(zip(ours, sinks)), deadline)  # noqa: B905
+    parts, dropped = map(list, zip(*(sink.whole() for sink in sinks)))  # noqa: B905
     files, more = found(given)
-    listed = [[os.fsencode(path).decode("utf-8", "replace"), size, data is not None]
-              for path, size, data in files]  # fmt: skip
-    told = {"status": status, "timed_out": timed_out, "dropped": [lost_out, lost_err],
-            "files": listed, "more_files": more}  # fmt: skip
-    report(told, [stdout, stderr, value, *(data for _, _, data in files if data is not None)])
+    listed = [
+        (os.fsencode(path).decode("utf-8", "replace"), size, data is not None)
+        for path, size, data in files
+    ]
+    ended = {"status": status, "timed_out": timed_out, "dropped": dropped[:2]}
+    contents = [data for _, _, data in files if data is not None]
+    report({**ended, "files": listed, "more_files": more}, parts + contents)
 
 
 if __name__ == "__main__":
