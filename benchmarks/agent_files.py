@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -10,14 +11,22 @@ from pathlib import Path
 from benchmarks import peers
 from benchmarks.measure import Ratio, Result, compare, of_command, of_function, peak_memory
 from benchmarks.startup import WHENCE
-from whence.chatmd.append import append, resume
+from whence.chatmd.append import append
 from whence.chatmd.parse import parse
 from whence.chatmd.render import render_message, render_tool_call, render_tool_response
+from whence.chatmd.resume import resume
 
 LARGE = 50_000_000
 SMALL = LARGE // 10
 LAST = 200
 LIBRARIAN = Path(__file__).parents[1] / "examples" / "librarian.chatmd"
+NEEDED = """
+import sys
+before = set(sys.modules)
+from whence.cli import main
+main(["tools", sys.argv[1]])
+print(", ".join(m for m in sys.modules if m not in before), file=sys.stderr, end="")
+"""
 PARSE = "import sys; from whence.chatmd.parse import parse; parse(open(sys.argv[1], 'rb').read())"
 NOTHING = "import sys; import whence.chatmd.parse"
 
@@ -35,12 +44,19 @@ def ratios() -> Iterator[Result]:
 
 def _tools() -> Iterator[Result]:
     what = f"whence tools FILE ÷ llm tools list ({peers.LLM.requirement})"
+    ours = of_command(WHENCE, "tools", LIBRARIAN)
     try:
         llm = of_command(peers.programs(peers.LLM) / "llm", "tools", "list")
     except peers.Missing as missing:
         yield missing.instead("2", what)
-        return
-    yield compare("2", what, of_command(WHENCE, "tools", LIBRARIAN), llm, goal=0.12)
+    else:
+        yield compare("2", what, ours, llm, goal=0.12)
+    needed = subprocess.run(
+        [sys.executable, "-c", NEEDED, LIBRARIAN], capture_output=True, text=True, check=True
+    )
+    floor = of_command(sys.executable, "-c", f"import {needed.stderr}")
+    what = "whence tools FILE ÷ python importing what it needs"
+    yield compare("2", what, ours, floor, goal=1.3, rounds=9)
 
 
 def _whole(large: Path, small: Path) -> Iterator[Result]:
@@ -49,6 +65,13 @@ def _whole(large: Path, small: Path) -> Iterator[Result]:
     floor = of_function(lambda: _line_machine(large))
     yield compare("11", "reading 50 MB ÷ a line state machine", ours, floor, goal=2)
     yield compare("11", "reading 50 MB ÷ reading 5 MB", ours, less, goal=13)
+    what = f"reading 50 MB ÷ loading the same conversation, {peers.PYDANTIC_AI.requirement}"
+    turns = large.read_bytes().count(b"<user>")
+    try:
+        with peers.driving(peers.PYDANTIC_AI, "pydantic_ai_load.py") as driver:
+            yield compare("11", what, ours, lambda: driver(turns), goal=0.15)
+    except peers.Missing as missing:
+        yield missing.instead("11", what)
     used = peak_memory(sys.executable, "-c", PARSE, large) - peak_memory(
         sys.executable, "-c", NOTHING
     )

@@ -11,6 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whence.declare.function import tool as tool
     from whence.errors import WhenceError as WhenceError
+    from whence.loop.agent import Agent as Agent
+    from whence.loop.news import News as News
+    from whence.loop.news import Result as Result
     from whence.loop.session import Session as Session
     from whence.shapes.call import Call as Call
     from whence.shapes.call import Fault as Fault
@@ -26,14 +29,17 @@ if TYPE_CHECKING:
     from whence.shapes.tool import Tool as Tool
 
 _HOMES = {
+    "Agent": "whence.loop.agent",
     "Call": "whence.shapes.call",
     "Effect": "whence.shapes.tool",
     "Fault": "whence.shapes.call",
     "Limits": "whence.shapes.policy",
+    "News": "whence.loop.news",
     "Outcome": "whence.shapes.call",
     "Policy": "whence.shapes.policy",
     "Quotas": "whence.shapes.policy",
     "Reply": "whence.shapes.call",
+    "Result": "whence.loop.news",
     "Rule": "whence.shapes.policy",
     "Sandbox": "whence.shapes.tool",
     "Session": "whence.loop.session",

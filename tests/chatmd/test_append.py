@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from tests.chatmd.trees import texts
 from whence.chatmd import append as room
-from whence.chatmd.append import append, load, repair, resume
+from whence.chatmd.append import Appender, append, repair
 from whence.chatmd.parse import parse
+from whence.chatmd.payloads import load
 from whence.chatmd.render import (
     Payload,
     Picture,
@@ -28,6 +29,7 @@ from whence.chatmd.render import (
     render_tool_call,
     render_tool_response,
 )
+from whence.chatmd.resume import resume
 from whence.chatmd.scan import to_text
 from whence.chatmd.tail import tail
 from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, Unavailable

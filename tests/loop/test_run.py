@@ -15,7 +15,7 @@ from whence.loop.agent import Agent
 from whence.loop.news import CallEnded, CallStarted, Compacted, Finished, Notice, TextPiece
 from whence.shapes.approval import Question
 from whence.shapes.policy import Policy, Rule, Verdict
-from whence.shapes.tool import Effect
+from whence.shapes.tool import Effect, Sandbox
 
 pytestmark = pytest.mark.anyio
 READ = '<tool name="fs.read"/>'
@@ -187,18 +187,21 @@ async def test_a_budget_of_money_ends_a_run_where_the_price_is_known(tmp_path: P
 async def test_a_budget_of_seconds_stops_a_run(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", "utf-8")
 
-    @tool("nap")
-    async def nap() -> str:
+    @tool("nap", sandbox=Sandbox(timeout_ms=600_000))
+    async def nap(seconds: float) -> str:
         """Take longer than the budget."""
-        await asyncio.sleep(1.1)
+        await asyncio.sleep(seconds)
         return "awake"
 
-    path = write_agent(tmp_path, [{"calls": [call("nap")]}, "end"], config='budget="1 s"')
+    calls = [call("nap", seconds=0), call("nap", seconds=600)]
+    config = 'budget="1 s" show_tool_call'
+    path = write_agent(tmp_path, [{"calls": calls}, "end"], config=config)
     with pytest.raises(BudgetExceeded, match="of 1 seconds"):
-        await load(path, tools=[nap]).run("go")
-    assert "awake" in "".join(
-        payload.read_text("utf-8") for payload in (tmp_path / ".chatmd").iterdir()
-    )
+        await asyncio.wait_for(load(path, tools=[nap]).run("go"), 60)
+    text = path.read_text("utf-8")
+    assert text.count("<tool_response ") == 2
+    assert "awake" in text
+    assert "CANCELLED" in text
 
 
 @pytest.mark.requirement("loop:steering")

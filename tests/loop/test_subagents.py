@@ -144,14 +144,15 @@ async def test_a_fork_knows_the_history_and_gives_back_its_answer(tmp_path: Path
 
 
 def test_a_fork_answers_its_own_call_with_its_task_and_no_other() -> None:
+    own = ToolCall("c2", "fork", "{}", {})
     items: list[Item] = [
         Message.of("user", "go"),
         ToolCall("c1", "fs_read", "{}", {}),
         ToolOutcome("c1", ()),
-        ToolCall("c2", "fork", "{}", {}),
+        own,
         ToolCall("c3", "fs_write", "{}", {}),
     ]
-    seen = forked(items, "c0.c2", "count\n- to three")
+    seen = forked(items, own, "count\n- to three")
     mine, others = seen[-2:]
     assert isinstance(mine, ToolOutcome)
     assert isinstance(others, ToolOutcome)

@@ -79,7 +79,7 @@ def render(document: Document) -> bytes:
     return document.source
 
 
-def render_message(
+def render_message(  # noqa: PLR0913 - the attributes of the element, by name
     role: str,
     content: Content,
     *,
@@ -102,7 +102,7 @@ def render_message(
     return _element(role, attributes, content, names, inline=True)
 
 
-def render_tool_call(
+def render_tool_call(  # noqa: PLR0913 - the attributes of the element, by name
     id: str,
     name: str,
     arguments: str,
@@ -124,7 +124,7 @@ def render_tool_call(
     return _element("tool_call", attributes, arguments, names, inline=inline)
 
 
-def render_tool_response(
+def render_tool_response(  # noqa: PLR0913 - the attributes of the element, by name
     id: str,
     content: Content,
     *,
@@ -146,7 +146,7 @@ def render_tool_response(
     return _element("tool_response", attributes, content, names, inline=inline)
 
 
-def render_reasoning(
+def render_reasoning(  # noqa: PLR0913 - the attributes of the element, by name
     id: str | None,
     summaries: Iterable[str],
     *,

@@ -43,12 +43,8 @@ def tail(data: bytes, items: int) -> tuple[int, Document] | None:
 
 def _about(data: bytes, items: int) -> int:
     """Where the last entries begin, if each of them is closed on a line of its own."""
-    at = len(data)
-    for _ in range(items):
-        at = data.rfind(b"\n</", 0, at)
-        if at < 0:
-            return 0
-    return at
+    before, *last = data.rsplit(b"\n</", items)
+    return len(before) if len(last) == items else 0
 
 
 def _starts(data: bytes, at: int) -> Iterator[int]:

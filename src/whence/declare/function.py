@@ -105,6 +105,7 @@ class _Late(Tool):
     """
 
     __slots__ = ("_typed",)
+    __qualname__ = "Tool"
     _LATE = ("input_schema", "output_schema", "handler")
 
     def looking_at(self, typed: Callable[[], Typed]) -> Self:

@@ -53,16 +53,6 @@ def lines_in(argument: str) -> CommandsOf:
     return commands_of
 
 
-def words_in(argument: str) -> CommandsOf:
-    """For a tool that takes a program and its arguments as this list: what a call would run."""
-
-    def commands_of(arguments: JSONObject) -> Commands:
-        listed = arguments.get(argument)
-        return Commands.of(map(str, listed if isinstance(listed, list) else (listed,)))
-
-    return commands_of
-
-
 class _Reader:
     """Reads commands up to the sign that closes them."""
 

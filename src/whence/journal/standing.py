@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whence.journal.record import NO_HASH, Record, natural, seal
+from whence.shapes.event import Event
 from whence.shapes.json import JSONValue
 
 OUTCOMES = frozenset({"tool_result", "tool_error"})
@@ -38,22 +39,26 @@ class Standing:
         """An id that no call of this session has."""
         return f"call-{self.last_call + 1:03d}"
 
-    def count(self, kind: str, call_id: object, tool: object) -> str | None:
+    def take(self, event: Event) -> None:
+        """Take an event into account that was just written."""
+        fields = event.fields
+        self.count(event.type, str(fields.get("call_id", "")), str(fields.get("tool", "")))
+
+    def count(self, kind: str, call_id: str, tool: str) -> str | None:
         """Take one event into account; what is odd about it, coming after those before."""
         self.last_type = kind
         if kind == "tool_call":
             self.calls += 1
-            call = str(call_id)
-            own = _OWN_ID(call)
+            own = _OWN_ID(call_id)
             if own and (number := int(own[1])) > self.last_call:
                 self.last_call = number
-            twice = call in self.open_calls
-            self.open_calls[call] = str(tool)
+            twice = call_id in self.open_calls
+            self.open_calls[call_id] = tool
             if twice:
-                return f"{call!r} is called again before it had an outcome"
+                return f"{call_id!r} is called again before it had an outcome"
         elif kind in OUTCOMES:
             self.errors += kind == "tool_error"
-            if self.open_calls.pop(str(call_id), None) is None:
+            if self.open_calls.pop(call_id, None) is None:
                 return f"an outcome without a call: {call_id!r}"
         elif kind == "violation":
             self.violations += 1

@@ -108,8 +108,8 @@ class Store:
             return 0, 0
         return status.st_size, status.st_ino
 
-    def append(self, data: bytes, size: int) -> None:
-        """Add bytes to the current part, all of them or none."""
+    def append(self, data: bytes, size: int) -> int:
+        """Add bytes to the current part, all of them or none; how many."""
         try:
             written = os.write(self._log, data)
         except OSError:
@@ -118,6 +118,7 @@ class Store:
         if written != len(data):
             os.ftruncate(self._log, size)
             raise OSError(errno.ENOSPC, f"only {written} of {len(data)} bytes fitted")
+        return written
 
     def put_head(self, head: bytes) -> None:
         """Remember the end of the log."""

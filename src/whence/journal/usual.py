@@ -1,7 +1,7 @@
 """The block of an ordinary call and of its result: what `emit` would give, without its walk.
 
 Nearly every event is one of these two, with the same keys in the same order and scalars below them.
-Whatever is different about an event, `emit` writes it.
+Tool and call are named by strings there. Whatever is different about an event, `emit` writes it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def call_block(event: Event) -> str | None:
     tool, call_id, args, *paths = fields.values()
     arguments = _lines(args)
     named = _flow(paths[0]) if paths else ""
-    if arguments is None or named is None or not type(tool) is type(call_id) is str:
+    if arguments is None or named is None:
         return None
     return (
         f"type: tool_call\ntool: {_known(tool) or scalar(tool)}\n"
@@ -41,7 +41,7 @@ def result_block(event: Event) -> str | None:
     call_id, tool, success, spent, result = fields.values()
     if type(result) is not str or "\n" in result or success is not True:
         return None
-    if not (type(tool) is type(call_id) is str and type(spent) is float and 0.001 <= spent < 1e9):
+    if type(spent) is not float or not 0.001 <= spent < 1e9:
         return None
     return (
         f"type: tool_result\ncall_id: {_known(call_id) or scalar(call_id)}\n"

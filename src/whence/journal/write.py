@@ -257,15 +257,13 @@ class Journal:
             seq += 1
             record, digest = sealed(top, compose(event, self._redactor), seq, digest)
             data, top = data + record, b""
-        self._store.append(data, place.size)
-        if self.durable:
-            self._group.written()
-        place.size += len(data)
+        place.size += self._store.append(data, place.size)
         place.events += len(events)
         standing.seq, standing.hash = seq, digest
         for event in events:
-            fields = event.fields
-            standing.count(event.type, fields.get("call_id", ""), fields.get("tool", ""))
+            standing.take(event)
+        if self.durable:
+            self._group.written()
 
     def _remember(self) -> None:
         place = self._place

@@ -224,8 +224,8 @@ class Agent:
         options = self._options
         scope = Scope(
             self.workspace, emit,
-            Budget.of(self.file.resolved.config, options.get("max_turns")), session,
-            named_model=options.get("model"), model=model, parallel=options.get("parallel"),
+            Budget.of(self.file.resolved.config, options.get("max_turns")), session, model,
+            named_model=options.get("model"), parallel=options.get("parallel"),
             compact_at=options.get("compact_at") or LIMIT, web=options.get("web", PUBLIC),
             environ=self._environ, steering=self._steering,
         )  # fmt: skip

@@ -6,6 +6,7 @@ import ast
 import os
 import stat
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from whence.loop.roots import grant_roots
 from whence.shapes.dataclass import dataclass
 from whence.shapes.declaration import Resolved
 from whence.shapes.document import Diagnostic, Document, Severity
+from whence.shapes.json import JSONObject
 from whence.shapes.tool import Tool
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 LARGEST = 512_000_000
 """Bytes of an agent file."""
+_ANYTHING: JSONObject = {"type": "object", "additionalProperties": True}
 _PUT_RIGHT = frozenset({"duplicate-call-id", "duplicate-response", "response-without-call"})
 """What crashes, merges and editors do to a transcript, and `pairing` undoes in each request."""
 
@@ -190,8 +193,10 @@ def _function(
     from whence.loop.lock import is_changed
 
     path = reach.find(src, src)
-    if workspace is None or is_changed(path, workspace):
+    if workspace is None:
         return _glimpse(path, name)
+    if is_changed(path, workspace):
+        return replace(_glimpse(path, name), input_schema=_ANYTHING)
     return load_function(path, name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import yaml
@@ -33,7 +32,8 @@ def added(text: str, rule: str) -> str:
         listed = before.get(KEY) or []
         if rule in listed:
             return text
-        after = _inserted(text, json.dumps(rule, ensure_ascii=True))
+        quoted = yaml.safe_dump(rule, default_style='"', width=len(rule) * 10 + 100).strip()
+        after = _inserted(text, quoted)
         wanted = {**before, KEY: [*listed, rule]}
         same = yaml.load(after, Loader=yaml.CSafeLoader) == wanted
     except (yaml.YAMLError, AttributeError, TypeError):

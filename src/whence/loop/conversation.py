@@ -5,19 +5,22 @@ Local documents and pictures are read here; what lies elsewhere is named, not fe
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
-from whence.chatmd.append import load
+from whence.chatmd.payloads import is_payload, load
+from whence.chatmd.render import SUFFIXES
 from whence.errors import WhenceError
 from whence.loop.agent_file import AgentFile, Reach, read_file
-from whence.loop.transcript import COMPACTED
+from whence.loop.transcript import COMPACTED, FAILED, INCOMPLETE, REDACTED
 from whence.provider import openai_responses
+from whence.provider.arguments import make_call
 from whence.shapes import document as said
 from whence.shapes.item import (
     Image,
@@ -25,6 +28,8 @@ from whence.shapes.item import (
     Item,
     Link,
     Message,
+    Native,
+    Opaque,
     Part,
     Reasoning,
     Role,
@@ -53,50 +58,56 @@ class Reader:
     def items(self) -> tuple[Item, ...]:
         """The conversation, without the empty message where a person types next."""
         try:
-            entries = list(self.agent.document.items())
-            if entries and isinstance(entries[-1], said.Message) and entries[-1].blank:
-                entries.pop()
-            return tuple(self._item(entry) for entry in _from_summary(entries))
+            entries = _entries(self.agent)
+            return tuple(map(self._item, _from_summary(entries)))
         finally:
             self._reach.close()
 
     def _item(self, entry: said.Item) -> Item:
         match entry:
             case said.Message():
-                role: Role = entry.role if entry.role in get_args(Role) else "user"  # type: ignore[assignment]
-                parts = tuple(self._parts(entry.parts))
-                return Message(role, parts, entry.id, entry.name, entry.phase)
+                return self._message(entry)
             case said.ToolCall():
                 return self._call(entry)
             case said.ToolResponse():
                 text = self._payload(entry)
                 parts = (Text(text),) if text is not None else tuple(self._parts(entry.parts))
-                return ToolOutcome(entry.id, parts, custom=entry.custom, item_id=entry.item_id)
+                return ToolOutcome(
+                    entry.id, parts, entry.status == FAILED, custom=entry.custom,
+                    item_id=entry.item_id, native=_native(entry.native),
+                )  # fmt: skip
             case said.Reasoning():
                 return Reasoning(
                     entry.protocol or openai_responses.PROTOCOL,
                     entry.texts,
                     entry.summaries,
                     entry.encrypted,
-                    redacted=bool(entry.encrypted and not (entry.texts or entry.summaries)),
+                    redacted=entry.status == REDACTED,
                     id=entry.id,
+                    native=_native(entry.native),
                 )
+
+    def _message(self, entry: said.Message) -> Item:
+        role: Role = entry.role if entry.role in get_args(Role) else "user"  # type: ignore[assignment]
+        protocol, _, kind = (entry.type or "").rpartition("/")
+        if protocol:
+            stored = self._payload(entry)
+            return Opaque(protocol, kind, entry.text if stored is None else stored, role)
+        parts = tuple(self._parts(entry.parts))
+        return Message(role, parts, entry.id, entry.name, entry.phase, _native(entry.native))
 
     def _call(self, entry: said.ToolCall) -> ToolCall:
         text = self._payload(entry)
-        written = entry.text.strip() if text is None else text
-        arguments, problem = None, ""
-        if not entry.custom:
-            try:
-                arguments = msgspec.json.decode(written)
-            except msgspec.DecodeError as error:
-                problem = str(error)
-        return ToolCall(
-            entry.id, entry.name, written, arguments, problem,
-            item_id=entry.item_id, custom=entry.custom,
-        )  # fmt: skip
+        written = entry.text if text is None else text
+        native = _native(entry.native)
+        if entry.custom:
+            return ToolCall(
+                entry.id, entry.name, written, {"input": written}, item_id=entry.item_id,
+                custom=True, native=native,
+            )  # fmt: skip
+        return make_call(entry.id, entry.name, written, item_id=entry.item_id, native=native)
 
-    def _payload(self, entry: said.ToolCall | said.ToolResponse) -> str | None:
+    def _payload(self, entry: said.Message | said.ToolCall | said.ToolResponse) -> str | None:
         """The text of a payload that was moved out of the file."""
         if entry.stored is None:
             return None
@@ -104,7 +115,7 @@ class Reader:
             return load(Path(self.agent.path), entry.stored).decode(errors="replace")
         except WhenceError as error:
             self.notes.append(error.message)
-            return ""
+            return "" if isinstance(entry, said.ToolCall) else f"[{error.message}]"
 
     def _parts(self, parts: tuple[said.Part, ...]) -> Iterator[Part]:
         for part in parts:
@@ -129,6 +140,9 @@ class Reader:
 
     def _local(self, element: said.Element, src: str) -> Iterator[Part]:
         try:
+            if is_payload(src):
+                yield _stored(element, load(Path(self.agent.path), src))
+                return
             base = self.agent.expanded.origin(element.span.start)[0]
             data = read_file(self._reach.find(src, base))
             yield picture(src, data) if element.tag == "img" else Text(_words(element, data))
@@ -136,17 +150,57 @@ class Reader:
             self.notes.append(f"<{element.tag}>: {error.message}")
 
 
+def broke_off(agent: AgentFile) -> bool:
+    """Whether the last entry is an answer that is not whole."""
+    entries = _entries(agent)
+    last = entries[-1] if entries else None
+    return isinstance(last, said.Message) and last.status == INCOMPLETE
+
+
+def _entries(agent: AgentFile) -> list[said.Item]:
+    entries = list(agent.document.items())
+    if entries and isinstance(entries[-1], said.Message) and entries[-1].blank:
+        entries.pop()
+    return entries
+
+
+def _native(written: str | None) -> Native | None:
+    """What one protocol adds to an entry; what is not readable is nobody's."""
+    if not written:
+        return None
+    try:
+        found = msgspec.json.decode(written, type=dict[str, dict[str, Any]])
+    except msgspec.DecodeError:
+        return None
+    return next((Native(protocol, fields) for protocol, fields in found.items()), None)
+
+
+def _stored(element: said.Element, data: bytes) -> Part:
+    """A payload of the transcript, as it was when it was put there."""
+    if element.tag != "img":
+        return Text(data.decode("utf-8", "replace"))
+    suffix = (element.get("src") or "").rpartition(".")[2]
+    kind = next((kind for kind, known in SUFFIXES.items() if known == suffix), "image/png")
+    return Image(Inline(kind, base64.b64encode(data).decode()))
+
+
 def _from_summary(entries: list[said.Item]) -> list[said.Item]:
     """The instructions, the last summary and what it left, and what came after it."""
     for index in range(len(entries) - 1, -1, -1):
-        entry = entries[index]
-        found = _SUMMARY(entry.status or "") if isinstance(entry, said.Message) else None
-        if found is None:
+        count = _left_by(entries[index])
+        if count is None:
             continue
         spoken = takewhile(_instructs, entries[:index])
-        kept = entries[max(index - int(found[1]), 0) : index]
-        return [*spoken, entry, *kept, *entries[index + 1 :]]
+        before = [entry for entry in entries[:index] if _left_by(entry) is None]
+        kept = before[max(len(before) - count, 0) :]
+        return [*spoken, entries[index], *kept, *entries[index + 1 :]]
     return entries
+
+
+def _left_by(entry: said.Item) -> int | None:
+    """How many entries before it a summary leaves as they are; None: it is no summary."""
+    found = _SUMMARY(entry.status or "") if isinstance(entry, said.Message) else None
+    return int(found[1]) if found else None
 
 
 def _instructs(entry: said.Item) -> bool:

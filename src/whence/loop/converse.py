@@ -10,6 +10,7 @@ from whence.errors import ExecutionFailed, InvalidArgs, UsageError
 from whence.gate.mode import group_of
 from whence.loop.agent_file import AgentFile
 from whence.loop.compact import KEPT, shorten
+from whence.loop.conversation import broke_off
 from whence.loop.models import choose_model
 from whence.loop.news import Result
 from whence.loop.output import read_output
@@ -77,7 +78,7 @@ def _role(mode: Mode | None) -> tuple[Message, ...]:
 def _model(scope: Scope, config: Config) -> tuple[Model, bool]:
     """The model, and whether this conversation has to let go of it."""
     above = scope.model
-    if above is not None and (scope.named_model or config.model in (None, above.id)):
+    if not scope.depth or scope.named_model or config.model in (None, above.id):
         return above, False
     model, notice = choose_model(scope.named_model, config.model, scope.workspace, scope.environ)
     if notice is not None:
@@ -123,7 +124,7 @@ def _check_asked(file: AgentFile, run: Run) -> None:
     """There must be something to answer: a question, an outcome, an answer that broke off."""
     last = run.items[-1] if run.items else None
     if isinstance(last, Message) and last.role == "assistant":
-        if file.broke_off:
+        if broke_off(file):
             run.add([Message.of("user", _GO_ON)])
             return
         last = None

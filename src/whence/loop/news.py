@@ -23,7 +23,7 @@ import msgspec
 
 from whence.provider.model import Waiting
 from whence.shapes.call import Outcome
-from whence.shapes.item import Usage
+from whence.shapes.item import StopReason, Usage
 from whence.shapes.json import JSONObject, JSONValue
 
 
@@ -105,6 +105,8 @@ class Result(msgspec.Struct, frozen=True):
     session: str = ""
     """The journal's name."""
     model: str = ""
+    stop: StopReason = StopReason.END
+    """Why the model stopped: `length` and `refusal` are answers that are not what was wanted."""
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):

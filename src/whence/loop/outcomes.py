@@ -17,7 +17,9 @@ def shown(call: ToolCall, outcome: Outcome) -> ToolOutcome:
     remarks = _remarks(outcome)
     if remarks:
         last = parts[-1]
-        more = (Text(f"{last.text}\n{remarks}"),) if isinstance(last, Text) else (last, Text(remarks))
+        more = (
+            (Text(f"{last.text}\n{remarks}"),) if isinstance(last, Text) else (last, Text(remarks))
+        )
         parts = (*parts[:-1], *more)
     return ToolOutcome(call.id, parts, name=call.name, custom=call.custom)
 

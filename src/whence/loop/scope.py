@@ -31,10 +31,10 @@ class Scope:
     emit: Callable[[News], None]
     budget: Budget
     session: Session
+    model: Model
+    """Of the agent that was run; sub-agents that name none use it, too."""
     named_model: str | None = None
     """The model that the caller demands, of sub-agents, too."""
-    model: Model | None = None
-    """That of the agent above, for files that name none."""
     parallel: int | None = None
     compact_at: int = LIMIT
     """Tokens at which a conversation is summed up."""

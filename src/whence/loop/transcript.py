@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -98,9 +98,12 @@ class Transcript:
         return items if self.words is None else xml.as_text(items, self.words)[0]
 
     def _append(self, file: Appender, rendered: Rendered) -> None:
-        for news in file.append(rendered):
-            if self._say is not None:
-                self._say(news)
+        appended = file.append(rendered)
+        if self._say is not None:
+            if appended.repaired is not None:
+                self._say(str(appended.repaired))
+            if appended.others_wrote:
+                self._say(f"{file.path} was changed meanwhile: what follows is added to its end")
 
     def __enter__(self) -> Self:
         return self
@@ -112,7 +115,10 @@ class Transcript:
         trace: TracebackType | None,
     ) -> None:
         if self._file is not None:
-            self._file.close()
+            try:
+                self._file.finish()
+            finally:
+                self._file.close()
 
 
 def render_item(item: Item, *, inline: bool, status: str | None = None) -> Rendered:
@@ -148,7 +154,9 @@ def render_item(item: Item, *, inline: bool, status: str | None = None) -> Rende
 
 def _native(native: Native | None) -> str | None:
     """What one protocol adds, as the value of an attribute."""
-    return native and msgspec.json.encode({native.protocol: native.fields}).decode()
+    if native is None:
+        return None
+    return msgspec.json.encode({native.protocol: native.fields}).decode()
 
 
 def _content(parts: tuple[Part, ...]) -> str | list[str | Picture | said.Element]:

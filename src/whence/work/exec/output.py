@@ -39,7 +39,9 @@ def part_of(output: bytes, offset: int, limit: int) -> Part:
             "Give an offset between 0 and one less than that.",
         )
     start = _at_character(output, offset)
-    end = max(_at_character(output, offset + limit), start + 1)
+    end = _at_character(output, offset + limit)
+    if end <= start:  # the limit has no room for a single character
+        end = _at_character(output, start + 4) if start + 4 < len(output) else len(output)
     piece = output[start:end]
     first = output.count(b"\n", 0, start) + 1
     return Part(_numbered(piece, first), start, start + len(piece), len(output))

@@ -169,14 +169,14 @@ def files_below(unseen: list[str]) -> Iterator[tuple[str, int]]:
     waiting, left = [""], MOST_FOLDERS
     while waiting:
         folder, left = waiting.pop(0), left - 1
+        if left < 0:
+            unseen += [folder, *waiting]
+            return
         try:
             entries = sorted(os.scandir(folder or "."), key=lambda entry: entry.name)
         except OSError:
             unseen.append(folder)
             continue
-        if left == 0:
-            unseen.extend(waiting)
-            return
         for entry in entries:
             path = os.path.join(folder, entry.name)
             if entry.is_file(follow_symlinks=False):
