@@ -51,6 +51,7 @@ def test_the_tutorial_works_command_by_command(tmp_path: Path) -> None:
         env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
     )  # fmt: skip
     assert "Traceback" not in done.stderr
+    assert "tea" in (tmp_path / "list.txt").read_text("utf-8")
     assert done.stdout.count('"ok": true') == 3
     assert done.stdout.count('"ok": false') == 1
     assert "Breakfast needs bread" in done.stdout
@@ -70,3 +71,19 @@ def test_the_tour_runs(tmp_path: Path) -> None:
     assert '"hunks_applied": 1' in done.stdout
     assert "Make the greeting name who it greets" in done.stdout
     assert "✗ tour" in done.stdout
+
+
+@pytest.mark.skipif(not (HERE / ".venv" / "bin" / "whence").exists(), reason="not installed here")
+def test_make_run_shows_the_embedded_model_with_real_calls(tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", os.fspath(HERE / "examples" / "run.sh")],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+    if "not installed" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("✓ fs.") + done.stderr.count("✓ search.") == 4
+    assert "docs/decisions.md" in done.stdout
+    assert "+- read the manual" in done.stdout
+    assert "✓ first" in done.stdout

@@ -72,12 +72,10 @@ async def test_it_runs_and_writes_in_the_workspace_and_nowhere_else(
     done = await result(session, "terminal.run", cmd=["sh", "-c", "pwd; echo x > made"], cwd="src")
     assert done["stdout"].endswith("/work/src\n")
     assert (work / "src" / "made").read_text() == "x\n"
-    assert (await fault(session, "terminal.run", cmd=["pwd"], cwd="..")).code == "PERMISSION_DENIED"
-    assert (await fault(session, "terminal.run", cmd=["pwd"], cwd="/")).code == "PERMISSION_DENIED"
     (work / "out").symlink_to("/")
-    assert (await fault(session, "terminal.run", cmd=["pwd"], cwd="out")).code in (
-        "PERMISSION_DENIED",
-    )
+    for place in ("..", "/", "out"):
+        refused = await fault(session, "terminal.run", cmd=["pwd"], cwd=place)
+        assert refused.code == "PERMISSION_DENIED"
     assert (await fault(session, "terminal.run", cmd=["pwd"], cwd="absent")).code == "NOT_FOUND"
     outside = work.parent / "outside"
     await session.call("terminal.run", WHY, cmd=["touch", str(outside)])
@@ -179,9 +177,8 @@ async def test_files_that_may_not_be_read_are_refused_before_anything_runs(
             refused = await fault(strict, "python.exec", code="1", files={"a": {"path": path}})
             assert refused.code == "PERMISSION_DENIED"
     for name in ("/abs", "../up", "", "a//b", "a/./b", "nul\0", "x" * 300):
-        assert (await fault(session, "python.exec", code="1", files={name: ""})).code in (
-            "INVALID_ARGS",
-        )
+        odd = await fault(session, "python.exec", code="1", files={name: ""})
+        assert odd.code == "INVALID_ARGS"
     both = await fault(session, "python.exec", code="1", files={"a": "", "a/b": ""})
     assert "'a' is a file" in both.message
     gone = await fault(session, "python.exec", code="1", files={"a": {"path": "absent"}})

@@ -49,8 +49,8 @@ async def run(session: Session, command: str, **arguments: Any) -> str:
     return outcome.result
 
 
-async def read(session: Session, id: str, **arguments: Any) -> str:
-    outcome = await session.call("read_command_output", WHY, artifact_id=id, **arguments)
+async def read(session: Session, name: str, **arguments: Any) -> str:
+    outcome = await session.call("read_command_output", WHY, artifact_id=name, **arguments)
     assert outcome.fault is None, outcome.fault
     assert isinstance(outcome.result, str)
     return outcome.result
@@ -110,10 +110,10 @@ async def test_after_its_timeout_a_command_goes_on_and_can_be_read(
     said = await run(session, line, timeout=0.5)
     assert "still running" in said
     assert "\nbegun\n" in said
-    id = id_in(said)
-    assert "(still running)" in await read(session, id)
+    name = id_in(said)
+    assert "(still running)" in await read(session, name)
     (work / "go").touch()
-    text = await until(lambda: read(session, id), lambda text: "still running" not in text)
+    text = await until(lambda: read(session, name), lambda text: "still running" not in text)
     assert text.endswith("    1 | begun\n    2 | ended\n    3 | [exit code 4]")
 
 
@@ -121,15 +121,19 @@ async def test_after_its_timeout_a_command_goes_on_and_can_be_read(
 async def test_what_still_runs_at_the_end_of_the_session_is_ended_and_its_output_kept(
     work: Path,
 ) -> None:
+    before = asyncio.all_tasks()
     with opened(work, "one") as session:
         line = "(setsid sh -c 'while true; do echo x >> ticks; sleep 0.02; done' &) ; echo up; wait"
         said = await run(session, f"{line}; sleep 600", timeout=0.5)
-        id = id_in(said)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.wait([task for task in others if not task.done()], timeout=30)
+        name = id_in(said)
+        left = asyncio.all_tasks() - before
+    assert left
+    await asyncio.wait(left)
     ticks = (work / "ticks").read_bytes()
     with opened(work, "one") as session:
-        assert (await read(session, id)).endswith("    1 | up\n    2 | [stopped with the session]")
+        assert (await read(session, name)).endswith(
+            "    1 | up\n    2 | [stopped with the session]"
+        )
         await run(session, "sleep 0.2")
         assert (work / "ticks").read_bytes() == ticks
 
@@ -165,19 +169,19 @@ async def test_a_long_output_is_previewed_and_read_in_parts(work: Path) -> None:
         said = await run(session, "seq 20000; printf 'last ünd end'")
         assert "bytes omitted...]" in said
         assert len(said) < 11_000
-        id = id_in(said)
+        name = id_in(said)
     with opened(work, "one") as session:
-        whole = await read(session, id)
+        whole = await read(session, name)
         total = sum(len(f"{n}\n") for n in range(1, 20_001)) + len("last ünd end".encode())
         assert f"Total size: {total} | Showing bytes 0-40960 | TRUNCATED" in whole
         assert "\n    1 | 1\n    2 | 2\n" in whole
-        end = await read(session, id, offset=total - 20)
+        end = await read(session, name, offset=total - 20)
         assert end.endswith("\n20000 | 20000\n20001 | last ünd end")
-        found = await read(session, id, search="^1999[0-9]$")
+        found = await read(session, name, search="^1999[0-9]$")
         assert "Total matches: 10 | Showing first 10" in found
         assert found.endswith("\n19998 | 19998\n19999 | 19999")
-        assert "No matches found" in await read(session, id, search="absent")
-        assert await code_of(session, "read_command_output", artifact_id=id, offset=total) == (
+        assert "No matches found" in await read(session, name, search="absent")
+        assert await code_of(session, "read_command_output", artifact_id=name, offset=total) == (
             "INVALID_ARGS"
         )
 

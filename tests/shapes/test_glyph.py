@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from whence.shapes.glyph import is_hidden, misleading, named, visible
 
-HIDDEN = "\0\x07\x08\t\n\r\x1b\x7f\x85\xa0\xad\u034f\u061c\u115f\u180e\u200b\u200d\u200e\u2028\u202e\u2066\u2800\u3000\u3164\ufe0f\ufeff\uffa0\U000e0001\U000e0100\ue000"
+HIDDEN = (
+    "\0\x07\x08\t\n\r\x1b\x7f\x85\xa0\xad\u034f\u061c\u115f\u180e\u200b\u200d\u200e\u2028\u202e\u2066"
+    "\u2800\u3000\u3164\ufe0f\ufeff\uffa0\U000e0001\U000e0100\ue000"
+)
 
 
 @pytest.mark.parametrize("char", HIDDEN, ids=ascii)
@@ -37,7 +40,8 @@ def test_ordinary_words_of_any_language_mislead_nobody(word: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "char"),
-    [("раypal", "р"), ("ρwd", "ρ"), ("a\u200db", "\u200d"), ("a\x1b[1m", "\x1b"), ("x\ue000", "\ue000")],
+    [("раypal", "р"), ("ρwd", "ρ"), ("a\u200db", "\u200d"), ("a\x1b[1m", "\x1b"),
+     ("x\ue000", "\ue000")],
     ids=ascii,
 )  # fmt: skip
 def test_the_character_that_misleads_is_named(word: str, char: str) -> None:

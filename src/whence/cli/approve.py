@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import msgspec
@@ -17,15 +19,43 @@ _SCOPES: dict[str, Literal["once", "session", "always"]] = {
 }  # fmt: skip
 
 
-def terminal_approver() -> Approver | None:
-    """A question on the terminal; None where nobody sits at one."""
-    return _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
+def terminal_approver(
+    aside: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Approver | None:
+    """A question on the terminal, one at a time; None where nobody sits at one.
+
+    Args:
+        aside: keeps others from writing there while somebody is asked.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    alone = asyncio.Lock()
+    settled: set[str] = set()
+
+    async def ask(question: Question) -> Answer:
+        async with alone:
+            if question.rule in settled:  # while this question waited for another one
+                return Answer(approved=True)
+            with aside():
+                print("\n".join(["", *shown(question)]), file=sys.stderr)
+                print(_choices(question), end="", file=sys.stderr, flush=True)
+                answer = answered(question, await _typed())
+            if answer.approved and answer.scope != "once" and question.rule:
+                settled.add(question.rule)
+            return answer
+
+    return ask
 
 
-async def _ask(question: Question) -> Answer:
-    print("\n".join(["", *shown(question)]), file=sys.stderr)
-    print(_choices(question), end="", file=sys.stderr, flush=True)
-    return answered(question, await asyncio.to_thread(sys.stdin.readline))
+async def _typed() -> str:
+    """The line that a person types; waiting for it can be given up, unlike in a thread."""
+    loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
+    line: asyncio.Future[str] = loop.create_future()
+    loop.add_reader(terminal, lambda: line.done() or line.set_result(sys.stdin.readline()))
+    try:
+        return await line
+    finally:
+        loop.remove_reader(terminal)
 
 
 def shown(question: Question) -> list[str]:

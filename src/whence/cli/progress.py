@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from typing import IO, Protocol
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import IO, BinaryIO, Protocol
 
 import msgspec
 
-from whence.cli.text import harmless
+from whence.cli.status import Status, columns
+from whence.cli.text import fitted, harmless, width_of
 from whence.loop.news import (
     CallEnded,
     CallStarted,
@@ -23,7 +27,8 @@ from whence.loop.news import (
 )
 from whence.provider.model import Waiting
 
-_WIDTH = 100
+_LEAST = 24
+_MODEL = "waiting for the model"
 
 
 class Reporter(Protocol):
@@ -31,6 +36,10 @@ class Reporter(Protocol):
 
     def __call__(self, news: News, /) -> None:
         """Show it, or not."""
+        ...
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Leave the terminal to somebody else for a while."""
         ...
 
     def close(self) -> None:
@@ -41,20 +50,27 @@ class Reporter(Protocol):
 def reporter(*, as_json: bool, quiet: bool) -> Reporter:
     """The one for where the output goes."""
     if as_json:
-        return JsonLines(sys.stdout)
+        return JsonLines(sys.stdout.buffer)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal need not know every character
     return Lines(sys.stdout, sys.stderr, quiet=quiet, live=sys.stderr.isatty())
 
 
 class JsonLines:
     """One event per line."""
 
-    def __init__(self, out: IO[str]) -> None:
+    def __init__(self, out: BinaryIO) -> None:
         self._out = out
 
     def __call__(self, news: News, /) -> None:
         """Write it at once."""
-        self._out.write(msgspec.json.encode(as_json(news)).decode() + "\n")
+        self._out.write(msgspec.json.encode(as_json(news)) + b"\n")
         self._out.flush()
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Nothing but events goes to this side."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing is held back."""
@@ -71,105 +87,156 @@ class Lines:
         self._out = out
         self._err = err
         self._quiet = quiet
-        self._live = live and not quiet
+        self._live = live
         self._streams = out.isatty()
+        self._done, self._failed, self._more = _marks(err)
         self._words: list[str] = []
-        self._running: dict[str, str] = {}
-        self._status = ""
+        self._half_line = False
+        """Whether the terminal's last line is one of the answer's."""
+        self._said = False
+        """Whether the words are an answer that is whole."""
+        self._running: dict[str, tuple[str, str]] = {}
+        self._status = Status(err, live=live and not quiet)
+        self._wait(_MODEL)
 
     def __call__(self, news: News, /) -> None:
         """Show it where it belongs."""
         match news:
             case TextPiece(parent=None):
                 self._say(news.text)
-            case TurnEnded(parent=None) if news.calls:
-                self._comment()
+            case TurnEnded(parent=None):
+                self._said = True
+                if news.calls:
+                    self._comment()
             case Finished(parent=None):
                 self._finish(news.result.text)
             case _:
                 self._tell(news)
 
+    def aside(self) -> AbstractContextManager[None]:
+        """Leave the terminal to a question."""
+        return self._leave()
+
+    def close(self) -> None:
+        """Leave no half line behind."""
+        self._status.clear()
+        self._end_line()
+        self._out.flush()
+
     def _tell(self, news: News) -> None:
         match news:
             case CallStarted():
-                self._running[news.call_id] = news.why
-                self._show_status(f"{news.tool}: {news.why}")
+                self._running[news.call_id] = (news.tool, news.why)
+                self._show_running()
             case CallEnded():
-                self._line(_called(news, self._running.pop(news.call_id, "")), news.parent)
+                _, why = self._running.pop(news.call_id, ("", ""))
+                self._line(self._called(news, why), news.parent)
+                self._show_running()
             case Waiting():
-                self._line(f"… {news.reason}: asking again in {news.seconds:.0f} s", None)
+                self._line(f"{self._more} {news.reason}: asking again in {news.seconds:.0f} s")
+                self._wait(_MODEL)
             case Notice():
                 self._line(news.text, news.parent)
             case Compacted():
                 self._line(f"summed up {news.items} items of the conversation", news.parent)
             case Output() if news.text.strip():
-                self._show_status(news.text.strip().rpartition("\n")[2])
+                self._wait(news.text.strip().rpartition("\n")[2])
             case Thought(parent=None):
-                self._show_status("thinking")
+                self._wait("thinking")
 
-    def close(self) -> None:
-        """Leave no half line behind."""
-        self._clear()
-        if self._words and self._streams:
-            self._out.write("\n")
-        self._out.flush()
+    @contextmanager
+    def _leave(self) -> Iterator[None]:
+        self._end_line()
+        with self._status.aside():
+            yield
+        self._show_running()
+
+    def _show_running(self) -> None:
+        if not self._running:
+            self._wait(_MODEL)
+            return
+        tool, why = next(reversed(self._running.values()))
+        others = f" (and {len(self._running) - 1} more)" if len(self._running) > 1 else ""
+        self._wait(f"{tool}{others}: {why}")
+
+    def _wait(self, text: str) -> None:
+        if not self._half_line:
+            self._status.show(f"{self._more} {text}")
 
     def _say(self, text: str) -> None:
-        self._clear()
+        if self._said:
+            self._comment()
         self._words.append(text)
         if self._streams:
+            self._status.clear()
             self._out.write(_printable(text))
             self._out.flush()
+            self._half_line = True
+        else:
+            self._wait("the model answers")
 
     def _comment(self) -> None:
         """The words were not the answer."""
         words = "".join(self._words).strip()
         self._words.clear()
-        if not words:
-            return
+        self._said = False
         if self._streams:
-            self._out.write("\n")
-        else:
-            self._line(words.replace("\n", " "), None)
+            self._end_line()
+        elif words:
+            self._line(words.replace("\n", " "))
 
     def _finish(self, answer: str) -> None:
-        self._clear()
-        if self._streams and self._words:
+        self._status.clear()
+        if not (self._streams and self._words):
+            self._out.write(f"{_printable(answer) if self._streams else answer}\n")
+        self._end_line()
+        self._out.flush()
+
+    def _end_line(self) -> None:
+        if self._half_line:
             self._out.write("\n")
-        else:
-            self._out.write(f"{answer}\n")
-        self._words.clear()
+            self._out.flush()
+            self._half_line = False
 
-    def _line(self, text: str, parent: str | None) -> None:
-        self._clear()
+    def _line(self, text: str, parent: str | None = None) -> None:
+        self._status.clear()
         if not self._quiet:
-            self._err.write(f"{'  ' if parent else ''}{harmless(text)}\n")
+            self._end_line()
+            line = f"{'  ' if parent else ''}{harmless(text)}"
+            self._err.write(f"{self._cut(line)}\n")
             self._err.flush()
 
-    def _show_status(self, text: str) -> None:
+    def _cut(self, line: str) -> str:
+        return fitted(line, columns(self._err), self._more) if self._live else line
+
+    def _called(self, news: CallEnded, why: str) -> str:
+        """One line; of a long reason, what leaves room for the rest."""
+        outcome = news.outcome
+        mark = self._done if outcome.ok else self._failed
+        seconds = outcome.duration_ms / 1000
+        took = f"{outcome.duration_ms:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+        fault = f"  {outcome.fault.code}: {outcome.fault.message}" if outcome.fault else ""
+        head, rest = f"{mark} {outcome.tool}  ", f"  ({took}){fault}"
         if self._live:
-            self._clear()
-            self._status = harmless(f"… {text}")[:_WIDTH]
-            self._err.write(self._status)
-            self._err.flush()
-
-    def _clear(self) -> None:
-        if self._status:
-            self._err.write("\r\x1b[K")
-            self._status = ""
+            room = columns(self._err) - width_of(head) - width_of(rest) - 2 * bool(news.parent)
+            why = fitted(harmless(why), max(room, _LEAST), self._more)
+        return head + why + rest
 
 
-def _called(news: CallEnded, why: str) -> str:
-    outcome = news.outcome
-    mark = "✓" if outcome.ok else "✗"
-    seconds = outcome.duration_ms / 1000
-    took = f"{outcome.duration_ms:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-    fault = f"  {outcome.fault.code}: {outcome.fault.message}" if outcome.fault else ""
-    return f"{mark} {outcome.tool}  {why}  ({took}){fault}"
+def _marks(err: IO[str]) -> tuple[str, str, str]:
+    """Of a call that went well, of one that did not, and of something that goes on."""
+    marks = ("✓", "✗", "…")
+    try:
+        "".join(marks).encode(err.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return "+", "!", "..."
+    return marks
 
 
 def _printable(text: str) -> str:
     """Words of a model, without anything that a terminal would obey but the ends of lines."""
+    if text.isprintable():
+        return text
     return "".join(
         c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
     )

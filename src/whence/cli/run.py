@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from whence.cli.options import add_policy, add_session, add_workspace
 from whence.errors import Unavailable
 
 if TYPE_CHECKING:
+    from whence.cli.progress import Reporter
     from whence.loop.agent import Agent
     from whence.loop.news import Result
 
@@ -57,40 +59,62 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the agent to its answer."""
-    asked = sys.stdin.read() if options.input == "-" else options.input
-    try:
-        asyncio.run(_run(_agent(options), asked, options))
-    except Unavailable as error:
-        from whence.cli.models import offer
+    from whence.cli.progress import reporter
+    from whence.cli.stoppable import run_stoppable
 
-        if "model" not in error.details or not offer():
-            raise
-        asyncio.run(_run(_agent(options), asked, options))
+    asked = _piped() if options.input == "-" else options.input
+    report = reporter(as_json=options.json, quiet=options.quiet)
+    try:
+        agent = _agent(options, report)
+        try:
+            run_stoppable(_run(agent, asked, options, report))
+        except Unavailable as error:
+            from whence.cli.models import offer
+
+            if "model" not in error.details or not offer():
+                raise
+            run_stoppable(_run(agent, asked, options, report))
+    finally:
+        report.close()
     return 0
 
 
-async def _run(agent: Agent, asked: str | None, options: argparse.Namespace) -> Result:
-    from whence.cli.progress import reporter
+def _piped() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
 
-    report = reporter(as_json=options.json, quiet=options.quiet)
+
+async def _run(
+    agent: Agent, asked: str | None, options: argparse.Namespace, report: Reporter
+) -> Result:
     if options.steer:
-        loop = asyncio.get_running_loop()
-        loop.add_reader(sys.stdin.fileno(), _steer, agent, loop)
+        _hear(agent)
+    return await agent.run(asked, on=report)
+
+
+def _hear(agent: Agent) -> None:
+    """Let the agent hear what is typed, line by line."""
+    loop, source = asyncio.get_running_loop(), sys.stdin.fileno()
+    begun = b""
+
+    def heard() -> None:
+        nonlocal begun
+        data = os.read(source, 65_536)
+        *lines, begun = (begun + data).split(b"\n")
+        for line in lines if data else (begun,):
+            if text := line.decode("utf-8", "replace").strip():
+                agent.steer(text)
+        if not data:
+            loop.remove_reader(source)
+
     try:
-        return await agent.run(asked, on=report)
-    finally:
-        report.close()
+        loop.add_reader(source, heard)
+    except PermissionError:  # a file has everything to say at once
+        for line in _piped().splitlines():
+            if line.strip():
+                agent.steer(line.strip())
 
 
-def _steer(agent: Agent, loop: asyncio.AbstractEventLoop) -> None:
-    line = sys.stdin.readline()
-    if not line:
-        loop.remove_reader(sys.stdin.fileno())
-    elif line.strip():
-        agent.steer(line.strip())
-
-
-def _agent(options: argparse.Namespace) -> Agent:
+def _agent(options: argparse.Namespace, report: Reporter) -> Agent:
     from whence.cli.approve import terminal_approver
     from whence.cli.options import policy_of, workspace_of
     from whence.declare.toolbox import Toolbox
@@ -106,7 +130,7 @@ def _agent(options: argparse.Namespace) -> Agent:
     agent = Agent.load(
         options.file, workspace_of(options),
         output=options.output, ephemeral=options.ephemeral, model=options.model,
-        mode=options.mode, approver=None if options.steer else terminal_approver(),
+        mode=options.mode, approver=None if options.steer else terminal_approver(report.aside),
         session=options.session, max_turns=options.max_turns,
         parallel=1 if options.no_parallel_tool_calls else options.max_parallel,
         compact_at=options.compact_at,

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from whence.work.edits.unified.make import changes
-from whence.work.edits.v4a.scopes import enclosing
+from whence.work.edits.v4a.scopes import Scopes
 
 _SMALL_FILE = 20
 """A new file of so many lines is shown."""
@@ -64,12 +64,13 @@ def updated(
         return Summary(title)
     counts = f"{_count(plus, 'insertion')}, {_count(minus, 'deletion')}"
     text = [f"{title} {counts}, {_count(len(groups), 'hunk')}."]
+    scopes = Scopes(new, headings=path.lower().endswith(_HEADED))
     for number, group in enumerate(groups):
         if number:
             gap = (group[0][0] - _CONTEXT) - (groups[number - 1][-1][1] + _CONTEXT)
             text.append(_line(None, None, f"... {_count(gap, 'unchanged line')} ..."))
         text.append(f"[hunk {number + 1}/{len(groups)}]")
-        text += _scopes(path, new, group)
+        text += _scopes(scopes, group)
         text += _hunk(old, new, group)
     return Summary("\n".join(text), plus, minus, len(groups))
 
@@ -93,11 +94,10 @@ def _grouped(spans: Sequence[Span]) -> list[list[Span]]:
     return groups
 
 
-def _scopes(path: str, new: Sequence[str], group: Sequence[Span]) -> list[str]:
+def _scopes(scopes: Scopes, group: Sequence[Span]) -> list[str]:
     _, _, first, end = group[0]
-    headings = path.lower().endswith(_HEADED)
-    scopes = enclosing(new, first, max(end, first + 1), headings=headings)
-    return [f"@ scope[{number}]: {_cut(scope.text)}" for number, scope in enumerate(scopes, 1)]
+    found = scopes.enclosing(first, max(end, first + 1))
+    return [f"@ scope[{number}]: {_cut(scope.text)}" for number, scope in enumerate(found, 1)]
 
 
 def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[Span]) -> list[str]:

@@ -74,23 +74,43 @@ def _is_signature(text: str) -> bool:
     return _NOT_A_SIGNATURE.match(text) is None
 
 
-def enclosing(
-    lines: Sequence[str], first: int, last: int, *, headings: bool = False
-) -> list[Scope]:
-    """The nearest scopes around some lines, at most two, outermost first."""
-    found: list[Scope] = []
-    inner = min([indent_of(line) for line in lines[first:last] if line.strip()], default=_LONGEST)
-    for above in range(first - 1, max(first - _REACH, -1), -1):
-        kind = scope_of(lines[above], headings=headings)
-        if kind is None:
-            continue
-        indent = indent_of(lines[above])
-        if indent < inner or (kind in ("flat", "section") and kind not in _kinds(found)):
-            found.append(Scope(above, indent, kind, lines[above].strip()))
-            inner = min(indent, inner)
-        if len(found) == _SCOPES:
-            break
-    return found[::-1]
+class Scopes:
+    """The scopes of a text; where they are asked for from the top down, each line is read once."""
+
+    def __init__(self, lines: Sequence[str], *, headings: bool = False) -> None:
+        self._lines = lines
+        self._headings = headings
+        self._known: dict[int, Kind | None] = {}
+        self._above: dict[int, int] = {}
+        """Between a line and the one here, no line begins a scope."""
+
+    def enclosing(self, first: int, last: int) -> list[Scope]:
+        """The nearest scopes around some lines, at most two, outermost first."""
+        found: list[Scope] = []
+        around = [indent_of(line) for line in self._lines[first:last] if line.strip()]
+        inner, end = min(around, default=_LONGEST), max(first - _REACH, -1)
+        at = first
+        while len(found) < _SCOPES and (at := self._next_above(at, end)) > end:
+            kind, indent = self._kind(at), indent_of(self._lines[at])
+            if kind is not None and (
+                indent < inner or (kind in ("flat", "section") and kind not in _kinds(found))
+            ):
+                found.append(Scope(at, indent, kind, self._lines[at].strip()))
+                inner = min(indent, inner)
+        return found[::-1]
+
+    def _next_above(self, line: int, end: int) -> int:
+        """The nearest line above that begins a scope; `end` or less: none does before that."""
+        at = self._above.get(line, line - 1)
+        while at > end and self._kind(at) is None:
+            at = self._above.get(at, at - 1)
+        self._above[line] = at
+        return at
+
+    def _kind(self, at: int) -> Kind | None:
+        if at not in self._known:
+            self._known[at] = scope_of(self._lines[at], headings=self._headings)
+        return self._known[at]
 
 
 def _kinds(found: Sequence[Scope]) -> set[Kind]:
