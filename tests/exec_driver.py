@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -23,7 +23,7 @@ from whence.execute.files import WorkspaceFiles
 from whence.execute.http import Http
 from whence.execute.ports import Ports
 from whence.execute.process import Processes
-from whence.execute.sandbox import choose, launched, proxy, run
+from whence.execute.sandbox import choose, launcher, proxy, run
 from whence.execute.sandbox.ground import NOBODY
 from whence.shapes.call import Fault, Reply
 from whence.work.exec.javascript import run_javascript
@@ -34,7 +34,7 @@ NEEDED = (run, proxy, choose)
 TIMEOUT_MS = 20_000
 
 
-def drive(who: str, tool: str, runs: Sequence[Any], timeout_ms: int = TIMEOUT_MS) -> list[Any]:
+def drive(who: str, tool: str, runs: Iterable[Any], timeout_ms: int = TIMEOUT_MS) -> list[Any]:
     """What comes of each of the runs, made by root or by somebody else."""
     request = {"who": who, "tool": tool, "runs": list(runs), "timeout_ms": timeout_ms}
     done = subprocess.run(
@@ -50,7 +50,7 @@ def drive(who: str, tool: str, runs: Sequence[Any], timeout_ms: int = TIMEOUT_MS
 
 
 def leave_root() -> None:
-    inspect.getsource(launched.launcher)
+    inspect.getsource(launcher)
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)

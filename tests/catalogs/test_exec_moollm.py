@@ -200,7 +200,7 @@ async def test_a_changed_file_is_an_artifact_that_other_tools_can_read(
         "python.exec", WHY, code=code, files={"given": "g", "same": "s"}
     )
     assert isinstance(done.result, dict)
-    listed: Any = {one["path"]: one for one in done.result["artifacts"]}  # type: ignore[union-attr]
+    listed: Any = {one["path"]: one for one in done.result["artifacts"]}
     assert set(listed) == {"given", "p/plot.png", "token.txt"}
     assert listed["given"]["content"] == "g!"
     kept = listed["p/plot.png"]["artifact"]

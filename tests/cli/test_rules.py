@@ -96,6 +96,15 @@ def test_a_question_shows_hostile_words_as_words() -> None:
     assert "<400 spaces>" in "".join(lines)
 
 
+@pytest.mark.requirement("rules:prompt")
+def test_a_question_that_is_longer_than_a_screen_says_so_at_its_end() -> None:
+    line = "rm -rf x; " + "true; " * 1_000
+    lines = shown(Question("c1", "execute_command", {"command": line}, WHY, "r", None, line))
+    assert lines[-1].startswith("  note:   this question has ")
+    short = shown(Question("c1", "execute_command", {"command": "ls"}, WHY, "r", None, "ls"))
+    assert not any("note:" in each for each in short)
+
+
 @pytest.mark.parametrize(
     ("typed", "approved", "scope"),
     [("y", True, "once"), ("YES\n", True, "once"), ("s", True, "session"), ("a\n", True, "always"),

@@ -90,7 +90,7 @@ def test_every_simple_command_and_every_construct_is_found(
         "select i in a; do b; done", "cat <<E\n$(id)\nE\n", "cat <<E\n`id`\nE\n", "cat <<E\nx",
         "cat <<-E\n\tx\nE\n", "cat << $X\nx\n", "echo `a \"b\"`", "echo `a \\`b\\``", "a 12>f",
         "echo $(cat <<E\nx\nE\n)", "a >", "a > ; b", "\0", "a" * (LONGEST + 1),
-        "echo " + "$(" * 40 + "a" + ")" * 40,
+        "echo " + "$(" * 40 + "a" + ")" * 40, "a;" * 40_000, "echo " + "$(a) " * 19_000,
     ],
     ids=lambda line: repr(line[:24]),
 )  # fmt: skip

@@ -21,8 +21,8 @@ from whence.provider.profiles import (
     Profile,
     adapt,
     check_name,
-    without_nulls,
 )
+from whence.shapes.schema import without_nulls
 
 PROFILES = [PLAIN, OPENAI, OPENAI_STRICT, ANTHROPIC, ANTHROPIC_STRICT, GEMINI]
 SCHEMA: dict[str, Any] = {

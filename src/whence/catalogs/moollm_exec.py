@@ -85,7 +85,7 @@ def _files_read(arguments: JSONObject) -> Iterable[tuple[Effect, str]]:
 )
 async def python_exec(
     ports: Ports,
-    code: str,
+    code: Annotated[str, "The value of its last expression is returned"],
     files: Annotated[
         dict[str, str | FromWorkspace],
         "Virtual files available to script: name to text, or to {path} of the workspace",
@@ -117,7 +117,7 @@ async def python_exec(
 )
 async def js_exec(
     ports: Ports,
-    code: str,
+    code: Annotated[str, "Its last value, or what it returns, is the result"],
     input_json: Annotated[dict[str, Any], "Available to the code as `input`"] | None = None,
     timeout_ms: Annotated[int, Meta(ge=1)] = 10_000,
 ) -> Reply:

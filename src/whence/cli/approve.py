@@ -18,6 +18,9 @@ _SCOPES: dict[str, Literal["once", "session", "always"]] = {
     "always": "always",
 }  # fmt: skip
 
+_ONE_SCREEN = 1_500
+"""Characters of a question that a person surely sees at once."""
+
 
 def terminal_approver(
     aside: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -51,9 +54,17 @@ async def _typed() -> str:
     """The line that a person types; waiting for it can be given up, unlike in a thread."""
     loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
     line: asyncio.Future[str] = loop.create_future()
-    loop.add_reader(terminal, lambda: line.done() or line.set_result(sys.stdin.readline()))
+
+    def read() -> None:
+        if not line.done():
+            line.set_result(sys.stdin.readline())
+
+    loop.add_reader(terminal, read)
     try:
         return await line
+    except asyncio.CancelledError:
+        print(file=sys.stderr)
+        raise
     finally:
         loop.remove_reader(terminal)
 
@@ -70,6 +81,9 @@ def shown(question: Question) -> list[str]:
     lines += [f"          │ {visible(line)}" for line in question.difference.splitlines()]
     if question.rule:
         lines.append(f"  rule:   {visible(question.rule)}")
+    size = sum(map(len, lines))
+    if size > _ONE_SCREEN:
+        lines.append(f"  note:   this question has {size} characters; read it from its beginning")
     return lines
 
 

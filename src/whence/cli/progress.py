@@ -96,6 +96,8 @@ class Lines:
         self._said = False
         """Whether the words are an answer that is whole."""
         self._running: dict[str, tuple[str, str]] = {}
+        self._held: list[str] | None = None
+        """Lines that wait until a question is answered."""
         self._status = Status(err, live=live and not quiet)
         self._wait(_MODEL)
 
@@ -147,8 +149,14 @@ class Lines:
     @contextmanager
     def _leave(self) -> Iterator[None]:
         self._end_line()
-        with self._status.aside():
-            yield
+        self._held = []
+        try:
+            with self._status.aside():
+                yield
+        finally:
+            held, self._held = self._held, None
+            for line in held:
+                self._write(line)
         self._show_running()
 
     def _show_running(self) -> None:
@@ -202,12 +210,15 @@ class Lines:
         self._status.clear()
         if not self._quiet:
             self._end_line()
-            line = f"{'  ' if parent else ''}{harmless(text)}"
-            self._err.write(f"{self._cut(line)}\n")
-            self._err.flush()
+            self._write(f"{'  ' if parent else ''}{harmless(text)}")
 
-    def _cut(self, line: str) -> str:
-        return fitted(line, columns(self._err), self._more) if self._live else line
+    def _write(self, line: str) -> None:
+        if self._held is not None:
+            self._held.append(line)
+            return
+        cut = fitted(line, columns(self._err), self._more) if self._live else line
+        self._err.write(f"{cut}\n")
+        self._err.flush()
 
     def _called(self, news: CallEnded, why: str) -> str:
         """One line; of a long reason, what leaves room for the rest."""
@@ -227,7 +238,7 @@ def _marks(err: IO[str]) -> tuple[str, str, str]:
     """Of a call that went well, of one that did not, and of something that goes on."""
     marks = ("✓", "✗", "…")
     try:
-        "".join(marks).encode(err.encoding or "utf-8")
+        "".join(marks).encode(getattr(err, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):
         return "+", "!", "..."
     return marks

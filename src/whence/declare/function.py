@@ -227,8 +227,8 @@ def _handler(
         return result
 
     async def call_in_thread(given: JSONObject, ports: object, /) -> object:
-        import asyncio
+        from whence.declare.threads import in_thread
 
-        return await asyncio.to_thread(function, **bound(given, ports))
+        return await in_thread(partial(function, **bound(given, ports)))
 
     return call_async if is_async else call_in_thread

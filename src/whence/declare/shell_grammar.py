@@ -14,6 +14,8 @@ from whence.shapes.command import Commands, CommandsOf, Kind, Known, Part, Word
 from whence.shapes.json import JSONObject
 
 LONGEST = 100_000
+MOST_PARTS = 256
+"""How much may stand in one line, so that judging it stays cheap."""
 _DEEPEST = 16
 _RESERVED = frozenset(
     "! { } case coproc do done elif else esac fi for function if in select then time until while"
@@ -74,6 +76,8 @@ class _Reader:
         """Simple commands and the signs between them."""
         self._lines()
         while True:
+            if len(self._parts) + sum(map(len, self._inner)) > MOST_PARTS:
+                raise Unreadable(f"more than {MOST_PARTS} commands")
             self._command()
             sign = self._sign()
             more = self._lines() if sign else False
@@ -223,6 +227,8 @@ class _Reader:
         self._inner += self._read_inside(cursor, closing).segments()
 
     def _read_inside(self, cursor: Cursor, closing: str) -> _Reader:
+        if len(self._inner) > MOST_PARTS:
+            raise Unreadable(f"more than {MOST_PARTS} substitutions")
         inner = _Reader(cursor, self._depth + 1)
         inner.commands(closing)
         return inner

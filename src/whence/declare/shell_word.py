@@ -13,6 +13,7 @@ from whence.shapes.command import Kind, Known, Part, Word
 
 BLANKS = " \t"
 _ENDS = BLANKS + "\n;&|<>()"
+_PLAIN = re.compile(r"[A-Za-z0-9_./,+@%-]+")
 _SPECIAL = re.compile(r"[\\*?\[]")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _BRACED = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -75,8 +76,12 @@ class WordReader:
         cursor = self._cursor
         start = cursor.at
         while (char := cursor.peek()) and char not in _ENDS:
-            cursor.at += 1
-            self._character(char)
+            if plain := _PLAIN.match(cursor.text, cursor.at):
+                cursor.at = plain.end()
+                self._unquoted(plain[0])
+            else:
+                cursor.at += 1
+                self._character(char)
         if cursor.peek() == "(":
             raise Unreadable("a parenthesis behind a word")
         source, text = cursor.text[start : cursor.at], "".join(self._text)
@@ -99,20 +104,22 @@ class WordReader:
         elif char in "$`":
             self._expansion(char, quoted=False)
         else:
-            self._unquoted(char)
+            self._special(char)
 
-    def _unquoted(self, char: str) -> None:
+    def _special(self, char: str) -> None:
         if char in "{}" and not (char == "{" and self._cursor.take("}")):
             raise Unreadable("braces")
         if char == "~" and (not self._text or self._text[-1] in ("=", ":")):
             self._variable("~")
         if char in "*?[" and self._known is Known.EXACT:
             self._known = Known.PATTERN
-        shown = "{}" if char == "{" else char
-        self._text.append(shown)
-        self._pattern.append(shown)
+        self._unquoted("{}" if char == "{" else char)
+
+    def _unquoted(self, text: str) -> None:
+        self._text.append(text)
+        self._pattern.append(text)
         if self._is_bare:
-            self.bare += shown
+            self.bare += text
 
     def _literal(self, text: str) -> None:
         self._is_bare = False

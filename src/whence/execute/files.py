@@ -28,7 +28,8 @@ class WorkspaceFiles(ConfinedFiles):
     def replacing(self, path: str, *, like: str | None = None) -> Iterator[Writer]:
         """Writes a file whole or not at all; keeps its mode, or takes that of `like`."""
         with self._parent(path) as (directory, name), translated(path):
-            mode = self._mode(path, directory, name, like)
+            present = names.status(directory, name)
+            mode = self._mode(path, present, like)
             temporary = _temporary()
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             descriptor = os.open(temporary, flags, mode or 0o666, dir_fd=directory)
@@ -37,8 +38,7 @@ class WorkspaceFiles(ConfinedFiles):
                     content = Hashing(out=out)
                     yield content
                     out.flush()
-                    if mode is not None:
-                        os.fchmod(out.fileno(), mode)
+                    names.dress(out.fileno(), mode, present)
                     os.fdatasync(out.fileno())
                 label = self._label(path)
                 self._edits.begin(label, directory, name)
@@ -57,7 +57,7 @@ class WorkspaceFiles(ConfinedFiles):
             descriptor = os.open(name, flags | os.O_CLOEXEC, 0o666, dir_fd=directory)
             try:
                 before = os.fstat(descriptor)
-                require_regular(path, before)
+                _require_writable(path, before)
                 _append_whole(descriptor, data, before.st_size)
             finally:
                 os.close(descriptor)
@@ -181,7 +181,9 @@ class WorkspaceFiles(ConfinedFiles):
                 found = names.status(above, name)
         except NotFound:
             found = None
-        if found is not None and (follow or not stat.S_ISLNK(found.st_mode)):
+        if found is not None and follow:
+            _require_writable(change.path, found)
+        elif found is not None and not stat.S_ISLNK(found.st_mode):
             require_regular(change.path, found)
         mode = change.mode
         if mode is None and found is not None:
@@ -219,7 +221,7 @@ class WorkspaceFiles(ConfinedFiles):
         with self._parent(change.path) as (directory, name):
             temporary, label = _temporary(), self._label(change.path)
             try:
-                names.write_beside(directory, temporary, change.content, target.mode)
+                names.write_beside(directory, temporary, change.content, target.mode, target.found)
                 if not names.is_same(directory, name, target.found):
                     raise changed_meanwhile(change.path)
                 self._edits.begin(label, directory, name)
@@ -248,12 +250,11 @@ class WorkspaceFiles(ConfinedFiles):
                     self._edits.begin(target.path, directory, "")
                     self._edits.wrote(target.path, directory, target.name, target.content)
 
-    def _mode(self, path: str, directory: int, name: str, like: str | None) -> int | None:
+    def _mode(self, path: str, present: os.stat_result | None, like: str | None) -> int | None:
         """The mode to keep; None: a new file, which gets what the umask leaves."""
-        present = names.status(directory, name)
         if present is None:
             return None if like is None else self._mode_of(like)
-        require_regular(path, present)
+        _require_writable(path, present)
         return stat.S_IMODE(present.st_mode)
 
 
@@ -277,6 +278,15 @@ def _distinct(targets: list[Target]) -> list[Target]:
         else target
         for target in targets
     ]
+
+
+def _require_writable(path: str, found: os.stat_result) -> None:
+    """Refuse what somebody protected: replacing a file by its name would not even notice."""
+    require_regular(path, found)
+    if not names.may_write(found):
+        raise PermissionDenied(
+            f"{path!r} is read-only", "Leave it as it is, or ask the user to make it writable."
+        )
 
 
 def _temporary() -> str:

@@ -16,16 +16,31 @@ _NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV
 """What filesystems without hard links say, and those that are apart."""
 
 
-def write_beside(directory: int, name: str, content: bytes, mode: int | None) -> None:
-    """A new file with this content and mode, durable; no mode means what the umask leaves."""
+def write_beside(
+    directory: int, name: str, content: bytes, mode: int | None, old: os.stat_result | None
+) -> None:
+    """A new file with this content and mode, durable; no mode means what the umask leaves.
+
+    It gets the owner of the old file that it will replace.
+    """
     descriptor = os.open(name, _NEW_FILE, 0o666 if mode is None else mode & 0o777, dir_fd=directory)
     try:
         write_whole(descriptor, content)
-        if mode is not None:
-            os.fchmod(descriptor, mode)
+        dress(descriptor, mode, old)
         os.fdatasync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def dress(descriptor: int, mode: int | None, old: os.stat_result | None) -> None:
+    """Give a new file a mode, and the owner of the old one as far as the system lets us."""
+    if old is not None:
+        new = os.fstat(descriptor)
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+            with suppress(PermissionError):
+                os.fchown(descriptor, old.st_uid, old.st_gid)
+    if mode is not None:
+        os.fchmod(descriptor, mode)
 
 
 def write_whole(descriptor: int, data: bytes) -> None:
@@ -87,6 +102,17 @@ def remove_if_empty(directory: int, name: str) -> None:
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT, errno.ENOTDIR):
             raise
+
+
+def may_write(found: os.stat_result) -> bool:
+    """Whether the mode of a file lets us write to it; root, too, heeds a file without any bit."""
+    user, mode = os.geteuid(), found.st_mode
+    if user == 0:
+        return bool(mode & 0o222)
+    if found.st_uid == user:
+        return bool(mode & stat.S_IWUSR)
+    ours = found.st_gid in (os.getegid(), *os.getgroups())
+    return bool(mode & (stat.S_IWGRP if ours else stat.S_IWOTH))
 
 
 def status(directory: int, name: str) -> os.stat_result | None:

@@ -130,7 +130,7 @@ class Record:
             return
         staged, kept = self._names(index)
         with self._opened(target.directory) as directory:
-            names.write_beside(directory, staged, target.content, target.mode)
+            names.write_beside(directory, staged, target.content, target.mode, target.found)
             if target.found is not None:
                 names.second_name(directory, target.name, directory, kept)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.declare.toolbox import Mounted
 from whence.shapes.call import Fault
+from whence.shapes.schema import without_nulls
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -32,16 +33,24 @@ def renamed(arguments: Mapping[str, Any], aliases: Mapping[str, str]) -> dict[st
 def check(mounted: Mounted, arguments: dict[str, Any]) -> tuple[dict[str, Any], Fault | None]:
     """The arguments as the handler gets them, and what is wrong with them.
 
-    A null for an optional argument that takes no null counts as left out.
+    A null for an optional argument that takes no null counts as left out, also inside others.
     """
     if mounted.is_open or arguments.keys() <= mounted.properties:
         if _is_valid(mounted, arguments):
             return arguments, None
-        given = {k: v for k, v in arguments.items() if v is not None or k in mounted.required}
-        if len(given) < len(arguments) and _is_valid(mounted, given):
+        given = _given(mounted, arguments)
+        if given != arguments and _is_valid(mounted, given):
             return given, None
     unknown = () if mounted.is_open else arguments.keys() - mounted.properties
     return arguments, _fault(mounted, arguments, sorted(unknown))
+
+
+def _given(mounted: Mounted, arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        _bound_depth(arguments)
+    except ValueError:
+        return arguments
+    return without_nulls(arguments, mounted.tool.input_schema)
 
 
 def _is_valid(mounted: Mounted, arguments: dict[str, Any]) -> bool:

@@ -32,17 +32,23 @@ def words_fit(
         loose: whether it is enough that they might, as for restrictions.
         program: whether the first word is a program's name.
     """
-    places = _skipping(rule, {0})
+    many = [_is_many(rule, at) for at in range(len(rule))]
+    places = _skipping(many, {0})
     for index, word in enumerate(words):
-        named = program and index == 0
+        if not places:
+            return False
         if loose and word.known is not Known.EXACT:
-            places = set(range(min(places), len(rule) + 1)) if places else set()
+            places = set(range(min(places), len(rule) + 1))
             continue
-        after = set()
-        for at in places:
-            if at < len(rule) and _takes(rule, at, word, loose=loose, named=named):
-                after.add(at if _is_many(rule, at) else at + 1)
-        places = _skipping(rule, after)
+        named = program and index == 0
+        places = _skipping(
+            many,
+            {
+                at if many[at] else at + 1
+                for at in places
+                if at < len(rule) and _takes(rule, at, word, loose=loose, named=named)
+            },
+        )
     return len(rule) in places
 
 
@@ -59,12 +65,14 @@ def _is_many(rule: Sequence[Word], at: int) -> bool:
     return word.source == "**" or (last and word.source in ("*", _ANYTHING))
 
 
-def _skipping(rule: Sequence[Word], places: set[int]) -> set[int]:
+def _skipping(many: Sequence[bool], places: set[int]) -> set[int]:
     """The places, and those behind words that may stand for nothing."""
     found = set(places)
-    for at in range(len(rule)):
-        if at in found and _is_many(rule, at):
-            found.add(at + 1)
+    for place in places:
+        at = place
+        while at < len(many) and many[at]:
+            at += 1
+            found.add(at)
     return found
 
 

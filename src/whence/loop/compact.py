@@ -49,7 +49,7 @@ async def shorten(run: Run, model: Model, settings: Settings, kept: int = KEPT) 
 
 def split(items: Sequence[Item], kept: int = KEPT) -> int:
     """Where the part to be kept begins, never inside an answer or before an outcome of it."""
-    for at in range(max(len(items) - kept, 0), 0, -1):
+    for at in range(len(items) - max(kept, 1), 0, -1):
         inside = isinstance(items[at], ToolOutcome) or (speaks(items[at - 1]) and speaks(items[at]))
         if not inside:
             return at

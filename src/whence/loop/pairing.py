@@ -35,13 +35,17 @@ def paired(items: Sequence[Item]) -> Paired:
     answers = _Answers(items)
     settled: list[Item] = []
     waiting: list[ToolOutcome] = []
+    is_over = False
     for index, item in enumerate(items):
         if isinstance(item, ToolOutcome):
-            settled += answers.stray(index, item)
-            continue
-        if not speaks(item):
+            is_over = True
+            words = answers.stray(index, item)
+            if words is None:
+                continue
+            item = words  # noqa: PLW2901 - it is sent as words
+        if is_over or not speaks(item):
             settled += waiting
-            waiting = []
+            waiting, is_over = [], False
         if isinstance(item, ToolCall):
             call, outcome = answers.of(index, item)
             waiting.append(outcome)
@@ -89,15 +93,15 @@ class _Answers:
             outcome = self._outcome(found)
         return replace(call, id=own), replace(outcome, call_id=own, name=outcome.name or call.name)
 
-    def stray(self, index: int, outcome: ToolOutcome) -> Iterator[Message]:
+    def stray(self, index: int, outcome: ToolOutcome) -> Message | None:
         """What becomes of an outcome where it stands: nothing, if it is some call's."""
         if index in self._taken:
-            return
+            return None
         if outcome.call_id in self._called and outcome.call_id:
             self.notes.append(f"the call {outcome.call_id} has another outcome: it is not sent")
-            return
+            return None
         self.notes.append(f"no call has the id {outcome.call_id!r}: its outcome is sent as words")
-        yield Message("user", (Text(_STRAY), *outcome.parts))
+        return Message("user", (Text(_STRAY), *outcome.parts))
 
     def _fits(self, at: int, index: int) -> bool:
         return at > index and at not in self._taken

@@ -8,13 +8,10 @@ helps it, and reported.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from whence.errors import InvalidArgs
 from whence.provider.outcomes import Note
-from whence.provider.schema_pieces import followed, schema_list, type_list
 from whence.provider.schema_rewrite import Profile, Rewriter
 from whence.shapes.json import JSONObject
 
@@ -29,7 +26,6 @@ __all__ = [
     "Profile",
     "adapt",
     "check_name",
-    "without_nulls",
 ]
 
 _FORMATS = frozenset("date-time time date duration email hostname ipv4 ipv6 uuid".split())
@@ -123,48 +119,3 @@ def check_name(name: str, profile: Profile) -> None:
             f"{profile.name} takes no tool called {name!r}",
             f"Use a name of the form {profile.name_pattern.pattern}.",
         )
-
-
-def without_nulls(arguments: Mapping[str, Any], schema: JSONObject) -> dict[str, Any]:
-    """Arguments as the tool's own schema means them: the nulls of a strict profile left out.
-
-    A strict provider makes a model send null for what it would leave out. Where the tool's schema
-    takes null itself, or demands the property, the null stays.
-    """
-    return _without_nulls(arguments, schema, schema)
-
-
-def _without_nulls(
-    arguments: Mapping[str, Any], schema: Mapping[str, Any], root: JSONObject
-) -> dict[str, Any]:
-    known = schema.get("properties")
-    properties = known if isinstance(known, Mapping) else {}
-    demanded = schema_list(schema.get("required"))
-    kept = {}
-    for name, value in arguments.items():
-        inner = followed(properties[name], root) if name in properties else None
-        if value is None and inner is not None and name not in demanded and not _takes_null(inner):
-            continue
-        kept[name] = value if inner is None else _inside(value, inner, root)
-    return kept
-
-
-def _inside(value: Any, schema: Mapping[str, Any], root: JSONObject) -> Any:
-    if isinstance(value, Mapping):
-        return _without_nulls(value, schema, root)
-    if isinstance(value, list) and "items" in schema:
-        items = followed(schema["items"], root)
-        return [_inside(item, items, root) for item in value]
-    return value
-
-
-def _takes_null(schema: Mapping[str, Any]) -> bool:
-    if "type" in schema:
-        return "null" in type_list(schema)
-    if "enum" in schema:
-        return None in schema_list(schema["enum"])
-    if "const" in schema:
-        return schema["const"] is None
-    choices = schema_list(schema.get("anyOf") or schema.get("oneOf"))
-    nullable = (not isinstance(choice, Mapping) or _takes_null(choice) for choice in choices)
-    return any(nullable) if choices else True

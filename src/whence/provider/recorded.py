@@ -11,6 +11,7 @@ import msgspec
 
 from whence.declare.toolbox import Toolbox
 from whence.errors import ParseError, Unavailable
+from whence.provider.arguments import make_call
 from whence.provider.exchange import Completion, Loss, Settings
 from whence.provider.ids import CallIds
 from whence.provider.model import Progress
@@ -38,6 +39,8 @@ class Answer:
 
     items: tuple[Item, ...]
     usage: Usage = field(default_factory=Usage)
+    stop: StopReason | None = None
+    """None: as the items say."""
 
 
 class RecordedModel:
@@ -94,7 +97,7 @@ class RecordedConversation:
                 yield delta
             yield ItemDone(item)
         calls = any(isinstance(item, ToolCall) for item in items)
-        stop = StopReason.CALLS if calls else StopReason.END
+        stop = answer.stop or (StopReason.CALLS if calls else StopReason.END)
         yield Completion(items, stop, usage=answer.usage, model=self._id)
 
     def _fresh(self, item: Item) -> Item:
@@ -131,7 +134,7 @@ def answers_in(items: Iterable[Item]) -> list[Answer]:
 
 
 def read_script(value: object, shown: str) -> list[Answer]:
-    """The answers of a script: a list of `say`, `think` and `calls`.
+    """The answers of a script: a list of `say`, `think`, `calls`, `usage` and `stop`.
 
     Raises:
         ParseError: it is none.
@@ -146,7 +149,7 @@ def read_script(value: object, shown: str) -> list[Answer]:
 def _answer(entry: object, shown: str) -> Answer:
     if isinstance(entry, str):
         entry = {"say": entry}
-    keys = {"say", "think", "calls", "usage"}
+    keys = {"say", "think", "calls", "usage", "stop"}
     if not isinstance(entry, dict) or not entry.keys() <= keys or not entry:
         raise ParseError(f"{shown} is {entry!r:.200}", f"Use {', '.join(sorted(keys))}.")
     items: list[Item] = []
@@ -155,9 +158,12 @@ def _answer(entry: object, shown: str) -> Answer:
     if "say" in entry:
         items.append(Message.of("assistant", str(entry["say"])))
     items += [_call(call, shown) for call in _listed(entry.get("calls"), shown)]
-    used = entry.get("usage")
-    usage = msgspec.convert(used, Usage) if isinstance(used, dict) else Usage()
-    return Answer(tuple(items), usage)
+    try:
+        usage = msgspec.convert(entry.get("usage", {}), Usage)
+        stop = msgspec.convert(entry.get("stop"), StopReason | None)
+    except msgspec.ValidationError as error:
+        raise ParseError(f"{shown}: {error}", "Correct `usage` or `stop`.") from None
+    return Answer(tuple(items), usage, stop)
 
 
 def _listed(value: object, shown: str) -> list[Any]:
@@ -174,6 +180,5 @@ def _call(value: object, shown: str) -> ToolCall:
         raise ParseError(f"{shown}: a call is {value!r:.200}", hint)
     arguments = value.get("args", {})
     call_id = str(value.get("id", ""))
-    if isinstance(arguments, str):
-        return ToolCall(call_id, value["tool"], arguments, None, "not JSON")
-    return ToolCall(call_id, value["tool"], msgspec.json.encode(arguments).decode(), arguments)
+    text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+    return make_call(call_id, value["tool"], text)

@@ -13,7 +13,6 @@ from whence.provider.http import Broken, Line, Reply
 from whence.provider.ids import CallIds
 from whence.provider.incoming import Incoming
 from whence.provider.model import Progress, Waiting
-from whence.provider.profiles import without_nulls
 from whence.provider.refusal import Asked, lost, no_model_here, nothing_said, refused
 from whence.provider.retry import DEFAULT_PATIENCE, Patience, Setback, asked_pause
 from whence.provider.stream import Delta, ItemDone
@@ -21,6 +20,7 @@ from whence.provider.xml import as_text
 from whence.provider.xml_prompt import render_prompt
 from whence.provider.xml_stream import Definitions, definitions_of
 from whence.shapes.item import Item, Message, StopReason, ToolCall, calls_of
+from whence.shapes.schema import without_nulls
 
 _SHORTEST_SECRET = 8
 """Servers of one's own are given keys like `x`, which stand in many words."""

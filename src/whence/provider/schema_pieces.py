@@ -7,49 +7,11 @@ from typing import Any
 
 from whence.provider.outcomes import Note
 from whence.shapes.json import JSONObject
+from whence.shapes.schema import followed, schema_list, type_list
 
 _CHOICES = ("anyOf", "oneOf", "allOf")
 _NOT_ON_TOP = (*_CHOICES, "enum", "not", "const", "if", "then", "else")
-_MAX_STEPS = 100
-
-
-def schema_list(value: object) -> list[Any]:
-    """The value as a list; an empty one where it is none."""
-    return list(value) if isinstance(value, list | tuple) else []
-
-
-def type_list(schema: Mapping[str, Any]) -> list[str]:
-    """The types that a schema names."""
-    kind = schema.get("type")
-    if isinstance(kind, str):
-        return [kind]
-    return [one for one in schema_list(kind) if isinstance(one, str)]
-
-
-def resolve(ref: str, root: JSONObject) -> object:
-    """What a reference inside the same document names; None where it names nothing."""
-    if not ref.startswith("#"):
-        return None
-    found: object = root
-    for step in ref[1:].split("/")[1:]:
-        key = step.replace("~1", "/").replace("~0", "~")
-        if not isinstance(found, Mapping) or key not in found:
-            return None
-        found = found[key]
-    return found
-
-
-def followed(schema: object, root: JSONObject) -> Mapping[str, Any]:
-    """The schema with a chain of references followed to its end."""
-    for _ in range(_MAX_STEPS):
-        if not isinstance(schema, Mapping):
-            return {}
-        if not isinstance(schema.get("$ref"), str):
-            return schema
-        rest = {key: value for key, value in schema.items() if key != "$ref"}
-        target = resolve(schema["$ref"], root)
-        schema = {**target, **rest} if isinstance(target, Mapping) else rest
-    return {}
+_MAX_DEPTH = 100
 
 
 def nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -74,7 +36,7 @@ def merged(schema: Mapping[str, Any], root: JSONObject, depth: int = 0) -> dict[
     out = {key: value for key, value in schema.items() if key != "allOf"}
     for part in schema_list(schema.get("allOf")):
         inner = followed(part, root)
-        if "allOf" in inner and depth < _MAX_STEPS:
+        if "allOf" in inner and depth < _MAX_DEPTH:
             inner = merged(inner, root, depth + 1)
         known = out.get("properties") or {}
         more = inner.get("properties") or {}

@@ -10,15 +10,9 @@ from typing import Any
 
 from whence.errors import InvalidArgs
 from whence.provider.outcomes import Note
-from whence.provider.schema_pieces import (
-    flat_top,
-    merged,
-    nullable,
-    resolve,
-    schema_list,
-    type_list,
-)
+from whence.provider.schema_pieces import flat_top, merged, nullable
 from whence.shapes.json import JSONObject
+from whence.shapes.schema import resolve, schema_list, type_list
 
 _MAX_NODES = 20_000
 _TOLD = frozenset(

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from whence.provider.exchange import ToolDefinition
-from whence.provider.schema_pieces import followed, schema_list
 from whence.provider.wire import dumps
 from whence.provider.xml_stream import Definitions
 from whence.provider.xml_values import kinds_of
 from whence.shapes.json import JSONObject
+from whence.shapes.schema import followed, schema_list
 
 _RULES = """\
 # Tools

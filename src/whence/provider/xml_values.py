@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from whence.errors import ParseError
-from whence.provider.schema_pieces import followed, schema_list, type_list
 from whence.provider.wire import dumps, loads
 from whence.shapes.json import JSONObject, JSONValue
+from whence.shapes.schema import followed, schema_list, type_list
 
 CDATA = "<![CDATA["
 CDATA_END = "]]>"

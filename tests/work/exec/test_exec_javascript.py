@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 
 import pytest
 from tests.exec_driver import drive
@@ -167,8 +168,12 @@ def test_an_engine_that_crashes_is_a_fault_and_takes_nothing_along() -> None:
         asyncio.run(run_javascript(_ports(Crashing()), "1", None, 5000))
 
 
-def test_an_engine_that_cannot_be_loaded_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(javascript, "_library", lambda: b"not a library")
+def test_an_engine_that_cannot_be_loaded_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "_quickjs.abi3.so").write_bytes(b"not a library")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "_quickjs")
     with pytest.raises(Unavailable, match="cannot be used"):
         asyncio.run(run_javascript(_ports(), "1", None, 5000))
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 
 from whence.declare.function import tool
 from whence.errors import InvalidArgs, WhenceError
@@ -47,22 +47,18 @@ class Ranges(Whole, forbid_unknown_fields=True):
     """A file, or parts of it."""
 
     line_ranges: (
-        Annotated[list[_Lines], Meta(description="[first, last] lines; all if absent")]
-        | UnsetType
-        | None
-    ) = UNSET
+        Annotated[list[_Lines], Meta(description="[first, last] lines; all if absent")] | None
+    ) = None
 
 
 class Indentation(msgspec.Struct, forbid_unknown_fields=True):
     """The block around a line."""
 
-    anchor_line: Annotated[int, Meta(description="A line of it")] | UnsetType | None = UNSET
-    max_levels: (
-        Annotated[int, Meta(ge=0, description="Enclosing blocks; 0: all")] | UnsetType | None
-    ) = UNSET
-    include_siblings: Annotated[bool, Meta(description="Its neighbours")] | UnsetType | None = UNSET
-    include_header: Annotated[bool, Meta(description="The imports")] | UnsetType | None = UNSET
-    max_lines: Annotated[int, Meta(ge=1, description="At most")] | UnsetType | None = UNSET
+    anchor_line: Annotated[int, Meta(description="A line of it")] | None = None
+    max_levels: Annotated[int, Meta(ge=0, description="Enclosing blocks; 0: all")] | None = None
+    include_siblings: Annotated[bool, Meta(description="Its neighbours")] | None = None
+    include_header: Annotated[bool, Meta(description="The imports")] | None = None
+    max_lines: Annotated[int, Meta(ge=1, description="At most")] | None = None
 
 
 @dataclass(slots=True)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from whence.errors import ExecutionFailed, TimedOut, Unavailable
@@ -39,14 +43,15 @@ async def run_javascript(
     seconds, warnings = time_allowed(timeout_ms, ports)
     python, readable = ports.processes.python()
     limits = within(seconds, memory_bytes=_MEMORY, file_bytes=16_000_000, processes=8)
-    program = Program(
-        (python, "-I", "-S", "-c", _script()),
-        "/usr",  # nothing is done there; this one is always there
-        Confinement(readable=readable, resources=limits),
-        stdin=_request(code, json.dumps(given)),
-        timeout_s=seconds,
-    )
-    done = await ports.processes.run(program)
+    with _engine() as place:
+        program = Program(
+            (python, "-I", "-S", "-c", _script(), place),
+            place,
+            Confinement(readable=(*readable, place), resources=limits),
+            stdin=_request(code, json.dumps(given)),
+            timeout_s=seconds,
+        )
+        done = await ports.processes.run(program)
     return _reply(done, seconds, warnings)
 
 
@@ -114,11 +119,13 @@ def _value(text: str) -> tuple[Any, bool]:
 
 
 def _request(code: str, given: str) -> bytes:
-    parts = (_library(), _prelude(), code.encode(), given.encode())
+    parts = (_prelude(), code.encode(), given.encode())
     return b" ".join(str(len(part)).encode() for part in parts) + b"\n" + b"".join(parts)
 
 
-def _library() -> bytes:
+@contextmanager
+def _engine() -> Iterator[str]:
+    """A directory that holds the engine and nothing else, for as long as it is needed."""
     found = find_spec(_ENGINE)
     if found is None or found.origin is None:
         raise Unavailable(
@@ -126,7 +133,13 @@ def _library() -> bytes:
             _INSTALL,
             recoverable=False,
         )
-    return Path(found.origin).read_bytes()
+    with TemporaryDirectory(prefix="whence-") as place:
+        path = os.path.join(place, os.path.basename(found.origin))
+        try:
+            os.link(found.origin, path)
+        except OSError:  # another file system, or another owner
+            shutil.copyfile(found.origin, path)
+        yield place
 
 
 @lru_cache(maxsize=1)

@@ -7,22 +7,18 @@ whatever it does to its own process, its output and its files can still be repor
 
 from __future__ import annotations
 
-import ast
 import json
-import linecache
 import os
 import select
-import signal
 import sys
 import time
-import traceback
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from _ast import Expr, Expression
 
+TYPE_CHECKING = False  # typing, traceback, ast and signal take longer than most code to be run
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
-NAME = "<code>"
 MOST_VALUE = 4_000_000
 MOST_FILES = 100
 MOST_COUNTED = 10_000
@@ -31,6 +27,8 @@ MOST_FILE = 8_000_000
 MOST_BYTES = 24_000_000
 HALF_STREAM = 2_000_000
 _TICK_MS = 20
+_ONLY_PARSE = 0x400
+_KILL = 9
 
 
 class Kept:
@@ -76,26 +74,26 @@ def told(value: object) -> bytes:
     return kind + shown[:MOST_VALUE].encode("utf-8", "backslashreplace")
 
 
-def evaluate(code: str) -> object:
+def evaluate(code: str, name: str) -> object:
     """The value of the last statement, if it is an expression."""
-    tree = ast.parse(code, NAME)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-    main = ModuleType("__main__")
+    tree: Any = compile(code, name, "exec", _ONLY_PARSE, dont_inherit=True)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], Expr) else None
+    main = type(sys)("__main__")
+    main.__file__ = name
     sys.modules["__main__"] = main
     names = main.__dict__
-    exec(compile(tree, NAME, "exec", dont_inherit=True), names)  # noqa: S102 - what this is for
-    if not isinstance(last, ast.Expr):
+    exec(compile(tree, name, "exec", dont_inherit=True), names)  # noqa: S102 - what this is for
+    if last is None:
         return None
-    final = compile(ast.Expression(last.value), NAME, "eval", dont_inherit=True)
+    final = compile(Expression(last.value), name, "eval", dont_inherit=True)
     return eval(final, names)  # noqa: S307 - as above
 
 
-def run(code: str, back: int) -> int:
+def run(code: str, name: str, back: int) -> int:
     """Run the code in this process and send its value back; the exit status."""
-    linecache.cache[NAME] = (len(code), None, code.splitlines(keepends=True), NAME)
-    sys.argv, sys.path[:0] = [NAME], [os.getcwd()]
+    sys.argv, sys.path[:0] = [name], [os.getcwd()]
     try:
-        value = evaluate(code)
+        value = evaluate(code, name)
         if value is not None:
             send(back, told(value))
     except SystemExit:
@@ -103,9 +101,10 @@ def run(code: str, back: int) -> int:
     except BaseException as error:  # noqa: BLE001 - an exception of the code is a result
         # The first frames are ours and would only confuse.
         trace = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename != NAME:
+        while trace is not None and trace.tb_frame.f_code.co_filename != name:
             trace = trace.tb_next
-        traceback.print_exception(type(error), error, trace, file=sys.__stderr__)
+        sys.stderr = sys.__stderr__
+        sys.__excepthook__(type(error), error.with_traceback(trace), trace)
         send(back, b"E" + type(error).__name__.encode("utf-8", "backslashreplace"))
         return 1
     return 0
@@ -156,7 +155,7 @@ def take(descriptor: int, sink: Kept) -> bool:
 def end(child: int) -> None:
     """End the child and its group."""
     try:
-        os.killpg(child, signal.SIGKILL)
+        os.killpg(child, _KILL)
     except ProcessLookupError:
         return
 
@@ -221,7 +220,7 @@ def report(head: dict[str, Any], parts: list[bytes]) -> None:
     send(1, json.dumps(head).encode() + b"\n" + b"".join(parts))
 
 
-def become(code: str, ends: list[int], close: list[int]) -> None:
+def become(code: str, name: str, ends: list[int], close: list[int]) -> None:
     """Turn this process into the one that runs the code."""
     os.setsid()
     for descriptor in close:
@@ -232,18 +231,25 @@ def become(code: str, ends: list[int], close: list[int]) -> None:
     os.dup2(err, 2)
     sys.stdin = os.fdopen(0)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    sys.exit(run(code, back))
+    sys.exit(run(code, name, back))
 
 
-def prepared(given: dict[str, bytes]) -> None:
-    """Go to a directory that has nothing but the given files."""
-    place = os.path.join(os.environ.get("TMPDIR", "/tmp"), "work")  # noqa: S108 - one of its own
-    os.mkdir(place)
-    os.chdir(place)
+def prepared(code: str, given: dict[str, bytes]) -> str:
+    """Go to a directory that has nothing but the given files; the name of the code's own file.
+
+    That one lies beside the directory, so that tracebacks can show its lines.
+    """
+    place = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - one of its own
+    name = os.path.join(place, "code.py")
+    with open(name, "x", encoding="utf-8") as file:
+        file.write(code)
+    os.mkdir(os.path.join(place, "work"))
+    os.chdir(os.path.join(place, "work"))
     for path, data in given.items():
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-        with open(path, "xb") as file:
-            file.write(data)
+        with open(path, "xb") as given_file:
+            given_file.write(data)
+    return name
 
 
 def main() -> None:
@@ -251,11 +257,11 @@ def main() -> None:
     head = json.loads(sys.stdin.buffer.readline())
     code = sys.stdin.buffer.read(head["code"]).decode()
     given = {path: sys.stdin.buffer.read(size) for path, size in head["files"]}
-    prepared(given)
+    name = prepared(code, given)
     ours, theirs = map(list, zip(*(os.pipe() for _ in range(3))))  # noqa: B905 - any Python 3
     child = os.fork()
     if child == 0:
-        become(code, theirs, ours)
+        become(code, name, theirs, ours)
     for descriptor in theirs:
         os.close(descriptor)
     sinks = [Kept(HALF_STREAM), Kept(HALF_STREAM), Kept(MOST_VALUE + 1)]
