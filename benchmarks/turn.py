@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from benchmarks import peers
 from benchmarks.measure import Ratio, Result, alternately, environment
@@ -55,9 +56,8 @@ def _beside_peers(whence: Driver, port: int) -> Iterator[Result]:
                 for amount, row, goal, rounds in rows:
                     kind = f"{amount} turns" if amount > 0 else "ten tools of 100 ms (wall)"
                     what = f"{kind} ÷ {peer.requirement}"
-                    ours, theirs = alternately(
-                        lambda a=amount: whence(a), lambda a=amount: driver(a), rounds=rounds
-                    )
+                    sides = (partial(whence, amount), partial(driver, amount))
+                    ours, theirs = alternately(*sides, rounds=rounds)
                     yield Ratio(row, what, ours, theirs, goal)
         except peers.Missing as missing:
             yield missing.instead("7", peer.requirement)
@@ -79,7 +79,7 @@ def _idle(modules: str) -> float:
 @contextmanager
 def serving() -> Iterator[int]:
     """The port of a server that answers from a script."""
-    command = [sys.executable, HERE / "drivers" / "model_server.py"]
+    command = [sys.executable, str(HERE / "drivers" / "model_server.py")]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
         if server.stdout is None or server.stdin is None:
@@ -91,7 +91,7 @@ def serving() -> Iterator[int]:
 @contextmanager
 def own_driver(script: str, port: int) -> Iterator[Driver]:
     """A driver in this environment."""
-    command = [sys.executable, HERE / "drivers" / script]
+    command = [sys.executable, str(HERE / "drivers" / script)]
     pipe = subprocess.PIPE
     env = {**environment(), "BENCH_PORT": str(port)}
     with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, text=True) as process:

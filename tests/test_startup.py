@@ -47,6 +47,17 @@ def test_the_version_needs_no_argument_parser() -> None:
     assert "argparse" not in imported_by(WHENCE, "--version")
 
 
+def test_listing_the_tools_of_a_file_loads_only_what_they_need() -> None:
+    """Neither YAML, schemas, patterns nor sockets, and no catalog beyond those searched."""
+    librarian = Path(__file__).parents[1] / "examples" / "librarian.chatmd"
+
+    modules = imported_by(WHENCE, "tools", librarian)
+
+    assert "whence.catalogs" in modules
+    assert heavy(modules) <= {"inspect", "typing"} | {m for m in modules if m.startswith("msgspec")}
+    assert not any(name.startswith("whence.catalogs.roo") for name in modules)
+
+
 def test_importing_the_package_imports_nothing_else() -> None:
     assert imported_by("-c", "import whence") <= {"whence", "__future__"}
 

@@ -38,7 +38,7 @@ async def perform(call: dict[str, Any], slow: bool) -> dict[str, Any]:
 
 async def ask(model: str, messages: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
     body = orjson.dumps({"model": model, "stream": True, "tools": [TOOL], "messages": messages})
-    text, calls = "", []
+    text, calls = "", list[dict[str, Any]]()
     async with CLIENT.stream(
         "POST", f"{URL}/chat/completions", content=body,
         headers={"content-type": "application/json"},

@@ -20,13 +20,13 @@ ENVIRON = {**os.environ, "OPENAI_BASE_URL": URL, "OPENAI_API_KEY": "x"}
 @tool("read")
 async def read_quick(path: str, limit: int = 0) -> str:
     """Read a file."""
-    return await work(False)
+    return str(await work(False))
 
 
 @tool("read")
 async def read_slow(path: str, limit: int = 0) -> str:
     """Read a file."""
-    return await work(True)
+    return str(await work(True))
 
 
 async def run(model: str, slow: bool) -> str:

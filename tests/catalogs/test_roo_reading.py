@@ -106,8 +106,15 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "edit": {"file_path!": TEXT, "old_string!": TEXT, "new_string!": TEXT, "replace_all": YES},
     "search_files": {"path!": TEXT, "regex!": TEXT, "file_pattern": TEXT},
     "write_to_file": {"path!": TEXT, "content!": TEXT},
+    "execute_command": {"command!": TEXT, "cwd": TEXT, "timeout": {"type": "number"}},
+    "read_command_output": {
+        "artifact_id!": TEXT, "search": TEXT, "offset": NUMBER, "limit": NUMBER,
+    },
 }  # fmt: skip
-GROUPS = {"list_files": "read", "read_file": "read", "search_files": "read"}
+GROUPS = {
+    "list_files": "read", "read_file": "read", "search_files": "read",
+    "execute_command": "command", "read_command_output": None,
+}  # fmt: skip
 
 
 @pytest.mark.requirement("roo:schemas")

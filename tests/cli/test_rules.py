@@ -93,6 +93,8 @@ def test_a_question_shows_hostile_words_as_words() -> None:
     runs = [line for line in lines if line.startswith("  runs:")]
     assert runs[0].startswith("  runs:   │ rm -rf x <U+001B>[2J")
     assert "<U+202E>" in "".join(runs)
+    broken = shown(Question("c1", "x", {}, WHY, "r", None, "a\u2028b\x0bc\x85d"))
+    assert "  runs:   │ a<U+2028>b<U+000B>c<U+0085>d" in broken
     assert "<400 spaces>" in "".join(lines)
 
 

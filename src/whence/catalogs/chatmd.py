@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from whence.declare.function import tool
+from whence.errors import Conflict
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.json import JSONObject
@@ -19,6 +20,8 @@ READ = Effect.READ
 WRITE = Effect.WRITE
 _ROOTS = {"enum": ["cwd"]}
 """Where an agent file declares none, the workspace is the only one."""
+_SHOWN = 200
+"""Characters of a text that an answer repeats."""
 _MINUTE = Sandbox(timeout_ms=60_000)
 _READING = Sandbox(timeout_ms=60_000, output_chars=EXCERPT_CAP + 5_000)
 """The tool has its own cap, in bytes; what is added to it is the header and the end."""
@@ -139,12 +142,39 @@ async def find_and_replace(
 
     Use apply_patch instead where the text occurs several times and one of them is meant.
     """
-    from whence.work.replace import find_and_replace, quoted
+    from whence.work.editing import replace_in
+    from whence.work.edits.search_replace import Wanted
 
-    done = await find_and_replace(ports.files, path, find, replace, every=all)
-    what = quoted(find) if all else f"first occurrence of {quoted(find)}"
-    said = f"Replaced {what} with {quoted(replace)} in {path} successfully."
-    return Reply(said, bytes_written=done.bytes_written)
+    wanted = Wanted(find, replace, None if all else 1, "find", "replace")
+    try:
+        stored, _ = await replace_in(ports.files, path, wanted)
+    except Conflict as error:
+        raise _not_replaced(error, path, find) from None
+    what = _quoted(find) if all else f"first occurrence of {_quoted(find)}"
+    said = f"Replaced {what} with {_quoted(replace)} in {path} successfully."
+    return Reply(said, bytes_written=stored.bytes_written)
+
+
+def _not_replaced(error: Conflict, path: str, find: str) -> Conflict:
+    """The same in the words that this tool has always used."""
+    if error.details.get("reason") == "ambiguous":
+        message = (
+            f"Error Found multiple occurrences of {_quoted(find)} in {path}, but all set to false. "
+            "Use apply_patch instead."
+        )
+        where = error.message.rpartition(": ")[2]
+        hint = f"It is in {where}. Use apply_patch with lines around the one that is meant."
+        return Conflict(message, hint, details=error.details)
+    if error.details.get("reason") != "missing":
+        return error
+    message = f"No occurrences of {_quoted(find)} found in {path}."
+    return Conflict(message, f"{error.suggestion} ({error.message}.)", details=error.details)
+
+
+def _quoted(words: str) -> str:
+    if len(words) <= _SHOWN:
+        return f"'{words}'"
+    return f"'{words[: _SHOWN // 2]}…{words[-_SHOWN // 2 :]}'"
 
 
 _PATCH_MANUAL = """\

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from whence.shapes.approval import Answer, Approver, Question
-from whence.shapes.glyph import visible
+from whence.shapes.glyph import visible, visible_lines
 
 _SCOPES: dict[str, Literal["once", "session", "always"]] = {
     "y": "once", "yes": "once", "s": "session", "session": "session", "a": "always",
@@ -76,9 +76,9 @@ def shown(question: Question) -> list[str]:
     """
     arguments = msgspec.json.encode(question.arguments).decode()
     lines = [visible(f"{question.tool} {arguments}")]
-    lines += [f"  runs:   │ {visible(line)}" for line in (question.command or "").splitlines()]
+    lines += [f"  runs:   │ {line}" for line in visible_lines(question.command or "")]
     lines += [f"  why:    {visible(question.why)}", f"  asking: {visible(question.reason)}"]
-    lines += [f"          │ {visible(line)}" for line in question.difference.splitlines()]
+    lines += [f"          │ {line}" for line in visible_lines(question.difference)]
     if question.rule:
         lines.append(f"  rule:   {visible(question.rule)}")
     size = sum(map(len, lines))

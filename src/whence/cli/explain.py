@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_policy, add_workspace
-from whence.shapes.glyph import visible
+from whence.shapes.glyph import visible, visible_lines
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
@@ -74,8 +74,8 @@ def _show(found: Explanation) -> None:
         print(visible(f"{_SIGNS[finding.answer]} {finding.check:<11}{said}".rstrip()))
         if finding.suggestion and finding.answer != "pass":
             print(visible(f"  {'':<11}  {finding.suggestion}"))
-    for line in (found.ruling.shown or "").splitlines() if found.ruling else ():
-        print(f"runs: │ {visible(line)}")
+    for line in visible_lines(found.ruling.shown or "") if found.ruling else ():
+        print(f"runs: │ {line}")
     print(visible(f"{found.verdict}: {found.ruling.reason}" if found.ruling else found.verdict))
 
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_workspace
-from whence.shapes.glyph import visible
+from whence.shapes.glyph import visible, visible_lines
 
 if TYPE_CHECKING:
     from whence.loop.locked import Held
@@ -62,7 +62,7 @@ def _is_fine(one: Held, options: argparse.Namespace) -> bool:
 def _show(one: Held, *, accepted: bool) -> None:
     said = one.problem or (one.drift.reason if one.drift else one.state)
     print(visible(f"{_SIGNS[one.state]} {one.agent} {one.tool}: {said}"))
-    for line in one.drift.difference.splitlines() if one.drift else ():
-        print(f"    {visible(line)}")
+    for line in visible_lines(one.drift.difference) if one.drift else ():
+        print(f"    {line}")
     if one.drift and not accepted:
         print(f"    {visible(one.drift.remedy)}")

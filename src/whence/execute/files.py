@@ -29,7 +29,8 @@ class WorkspaceFiles(ConfinedFiles):
         """Writes a file whole or not at all; keeps its mode, or takes that of `like`."""
         with self._parent(path) as (directory, name), translated(path):
             present = names.status(directory, name)
-            mode = self._mode(path, present, like)
+            _require_writable(path, directory, name, present)
+            mode = self._mode(present, like)
             temporary = _temporary()
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             descriptor = os.open(temporary, flags, mode or 0o666, dir_fd=directory)
@@ -57,7 +58,7 @@ class WorkspaceFiles(ConfinedFiles):
             descriptor = os.open(name, flags | os.O_CLOEXEC, 0o666, dir_fd=directory)
             try:
                 before = os.fstat(descriptor)
-                _require_writable(path, before)
+                require_regular(path, before)
                 _append_whole(descriptor, data, before.st_size)
             finally:
                 os.close(descriptor)
@@ -179,11 +180,11 @@ class WorkspaceFiles(ConfinedFiles):
         try:
             with self._parent(change.path, follow=follow) as (above, _):
                 found = names.status(above, name)
+                if follow:
+                    _require_writable(change.path, above, name, found)
         except NotFound:
             found = None
-        if found is not None and follow:
-            _require_writable(change.path, found)
-        elif found is not None and not stat.S_ISLNK(found.st_mode):
+        if found is not None and not follow and not stat.S_ISLNK(found.st_mode):
             require_regular(change.path, found)
         mode = change.mode
         if mode is None and found is not None:
@@ -250,11 +251,10 @@ class WorkspaceFiles(ConfinedFiles):
                     self._edits.begin(target.path, directory, "")
                     self._edits.wrote(target.path, directory, target.name, target.content)
 
-    def _mode(self, path: str, present: os.stat_result | None, like: str | None) -> int | None:
+    def _mode(self, present: os.stat_result | None, like: str | None) -> int | None:
         """The mode to keep; None: a new file, which gets what the umask leaves."""
         if present is None:
             return None if like is None else self._mode_of(like)
-        _require_writable(path, present)
         return stat.S_IMODE(present.st_mode)
 
 
@@ -280,10 +280,12 @@ def _distinct(targets: list[Target]) -> list[Target]:
     ]
 
 
-def _require_writable(path: str, found: os.stat_result) -> None:
+def _require_writable(path: str, directory: int, name: str, found: os.stat_result | None) -> None:
     """Refuse what somebody protected: replacing a file by its name would not even notice."""
+    if found is None:
+        return
     require_regular(path, found)
-    if not names.may_write(found):
+    if not names.may_write(directory, name):
         raise PermissionDenied(
             f"{path!r} is read-only", "Leave it as it is, or ask the user to make it writable."
         )

@@ -10,6 +10,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
@@ -28,7 +29,7 @@ from whence.loop.converse import converse
 from whence.loop.inline import fetch
 from whence.loop.models import choose_model
 from whence.loop.news import Finished, News, Notice, Result
-from whence.loop.observe import Observer
+from whence.loop.observe import observed
 from whence.loop.scope import Scope
 from whence.loop.session import Session
 from whence.loop.settings import load_mode, stricter
@@ -148,11 +149,11 @@ class Agent:
             )
         self._running = True
         try:
-            with Observer(on) as observer:
-                result = await self._run(observer.tell, input)
-                observer.tell(Finished(result))
+            result = await observed(partial(self._run, input), on)
         finally:
             self._running = False
+        if on is not None:
+            on(Finished(result))
         return result
 
     async def stream(
@@ -180,7 +181,7 @@ class Agent:
         self._steering.append(text)
 
     async def _run(
-        self, emit: Callable[[News], None], input: str | Mapping[str, Any] | None
+        self, input: str | Mapping[str, Any] | None, emit: Callable[[News], None]
     ) -> Result:
         if self._has_run and self._transcript is not None:
             self.file = _runnable(str(self._transcript), self.workspace)

@@ -3,47 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from whence.loop.news import News
 
+T = TypeVar("T")
 
-class Observer:
-    """Passes news on. A host that fails is told nothing more, and its run is stopped.
 
-    It is stopped by cancelling the task, so that calls which are being made get their outcomes
-    and the transcript stays whole; the host's exception is raised at the end.
+async def observed(
+    run: Callable[[Callable[[News], None]], Coroutine[Any, Any, T]],
+    on: Callable[[News], None] | None,
+) -> T:
+    """The result of a run whose news a host is told.
+
+    A host that raises is told nothing more, and the run is cancelled: calls that are being made
+    get their outcomes, the transcript stays whole. Then the host's exception is raised.
     """
+    if on is None:
+        return await run(_ignore)
+    failures: list[BaseException] = []
 
-    def __init__(self, on: Callable[[News], None] | None) -> None:
-        self._on = on
-        self._failure: BaseException | None = None
-        self._task: asyncio.Task[object] | None = None
-
-    def tell(self, news: News) -> None:
-        """Let the host know."""
-        if self._on is None or self._failure is not None:
+    def tell(news: News) -> None:
+        if failures:
             return
         try:
-            self._on(news)
+            on(news)
         except BaseException as error:  # noqa: BLE001 - raised again when the run has ended
-            self._failure = error
-            if self._task is not None:
-                self._task.cancel()
+            failures.append(error)
+            task.cancel()
 
-    def __enter__(self) -> Self:
-        self._task = asyncio.current_task()
-        return self
+    task = asyncio.create_task(run(tell))
+    try:
+        result = await task
+    except asyncio.CancelledError:
+        if not failures:
+            raise
+    if failures:
+        raise failures[0]
+    return result
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._failure is not None:
-            if self._task is not None:
-                self._task.uncancel()
-            raise self._failure
+
+def _ignore(news: News) -> None:
+    """Nobody listens."""

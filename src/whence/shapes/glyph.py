@@ -35,6 +35,11 @@ def visible(text: str) -> str:
     return _SPACES.sub(lambda found: f"<{len(found[0])} spaces>", shown)
 
 
+def visible_lines(text: str) -> list[str]:
+    """The lines of a text, each of them `visible`; only a newline ends one."""
+    return [visible(line) for line in text.split("\n")] if text else []
+
+
 def misleading(word: str, *, program: bool = False) -> str | None:
     """The first character that makes a word look like another one; None: it is what it seems.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from whence.errors import Conflict, InvalidArgs, NotFound
-from whence.execute.ports import Change, Files, Kind
+from whence.execute.ports import Change, Files
 from whence.shapes.tool import Effect
 from whence.work import files as work
 from whence.work import text as texts
@@ -137,7 +137,7 @@ class _Plan:
 
     async def _delete(self, section: v4a.Delete) -> Changed:
         path, key = section.path, self._files.real(section.path)
-        self._refuse_link(path, "deletes")
+        work.refuse_link(self._files, path, "the patch deletes it")
         if key in self._drafts:
             (await self._present(path, "Delete")).content = None
         else:
@@ -153,7 +153,7 @@ class _Plan:
             summary = self._edit(draft, section, moved=moves)
         if target is None or not moves:
             return _changed(path, "update", summary)
-        self._refuse_link(path, "moves")
+        work.refuse_link(self._files, path, "the patch moves it")
         new = self._free(
             target, f"Move target already exists: {target}", "Choose a name that is free."
         )
@@ -212,14 +212,6 @@ class _Plan:
         elif draft.content is not None:
             raise Conflict(problem, suggestion, details={"reason": "exists", "path": path})
         return draft
-
-    def _refuse_link(self, path: str, what: str) -> None:
-        found = self._files.info(path, follow=False)
-        if found is not None and found.kind is Kind.LINK:
-            raise InvalidArgs(
-                f"{path!r} is a link, and the patch {what} it",
-                f"Name the file that it leads to, {self._files.shown(path)!r}.",
-            )
 
 
 def _missing(deed: str, path: str, error: NotFound) -> NotFound:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from whence.errors import Conflict
 from whence.execute.ports import Change, Files
@@ -28,21 +28,21 @@ class Stored:
 async def replace_blocks(files: Files, path: str, diff: str) -> tuple[Stored, tuple[Placed, ...]]:
     """Apply SEARCH/REPLACE blocks: all of them, or none."""
     blocks = parse(diff)
-    before, mark, body = await _read(files, path)
+    before, mark, body = await read_text(files, path)
     applied = apply(blocks, body)
-    return _store(files, path, before, mark + applied.text), applied.placed
+    return store(files, path, before, mark + applied.text), applied.placed
 
 
 async def replace_in(
     files: Files, path: str, *wanted: Wanted
 ) -> tuple[Stored, tuple[Replaced, ...]]:
     """Make replacements one after the other, each in what the one before it left; all, or none."""
-    before, mark, body = await _read(files, path)
+    before, mark, body = await read_text(files, path)
     done: list[Replaced] = []
     for each in wanted:
         done.append(replace_text(body, each))
         body = done[-1].text
-    return _store(files, path, before, mark + body), tuple(done)
+    return store(files, path, before, mark + body), tuple(done)
 
 
 async def create(files: Files, path: str, content: str) -> Stored:
@@ -52,9 +52,7 @@ async def create(files: Files, path: str, content: str) -> Stored:
             f"{path!r} exists already",
             "To change it, say which text is to be replaced; for another file, take a new name.",
         )
-    data = content.encode()
-    files.change([Change(path, data, expect=b"")])
-    return Stored(True, len(data))
+    return store(files, path, None, content)
 
 
 async def rewrite(files: Files, path: str, content: str) -> Stored:
@@ -64,31 +62,36 @@ async def rewrite(files: Files, path: str, content: str) -> Stored:
     """
     looks = _looks_odd(path, content)
     if files.info(path) is None:
-        data = content.encode()
-        files.change([Change(path, data, expect=b"")])
-        return Stored(True, len(data), looks)
+        return replace(store(files, path, None, content), warnings=looks)
     before = await work.read_whole(files, path)
     kept, notes = _in_the_habits_of(before, content)
-    data = kept.encode()
-    files.change([Change(path, data, expect=hashlib.sha256(before).digest())])
-    return Stored(False, len(data), (*looks, *notes))
+    return replace(store(files, path, before, kept), warnings=(*looks, *notes))
 
 
-async def _read(files: Files, path: str) -> tuple[bytes, str, str]:
+async def read_text(files: Files, path: str) -> tuple[bytes, str, str]:
     """The bytes of a text file, its byte order mark, and the text after it."""
     before = await work.read_whole(files, path)
     return before, *text.split_bom(text.decode(before, path))
 
 
-def _store(files: Files, path: str, before: bytes, after: str) -> Stored:
-    data = after.encode()
-    files.change([Change(path, data, expect=hashlib.sha256(before).digest())])
-    return Stored(False, len(data))
+def store(files: Files, path: str, before: bytes | None, after: str | None) -> Stored:
+    """Write the text that a file gets in place of what was read; None: no file.
+
+    Raises:
+        Conflict: The file is no longer what was read.
+    """
+    data = None if after is None else after.encode()
+    expect = b"" if before is None else hashlib.sha256(before).digest()
+    files.change([Change(path, data, expect=expect)])
+    return Stored(before is None, len(data or b""))
 
 
 def _in_the_habits_of(before: bytes, content: str) -> tuple[str, list[str]]:
     notes: list[str] = []
     if not content or not before:
+        return content, notes
+    if not text.is_text(before):
+        notes.append("the file was not UTF-8 text before; it is now")
         return content, notes
     if before.startswith(b"\xef\xbb\xbf") and not content.startswith("\ufeff"):
         content = "\ufeff" + content

@@ -166,13 +166,7 @@ async def write(files: Files, path: str, content: str) -> Written:
 
 async def append(files: Files, path: str, content: str) -> tuple[int, bool]:
     """Add text to the end of a file, exactly as given; the bytes, and whether it is new."""
-    data = content.encode()
-    created = files.info(path) is None
-    parent = os.path.dirname(path.rstrip("/"))
-    if created and parent:
-        files.make_directories(parent)
-    files.append(path, data)
-    return len(data), created
+    return _append(files, path, content, _tail(files, path))
 
 
 async def append_line(files: Files, path: str, content: str) -> tuple[int, bool]:
@@ -180,16 +174,33 @@ async def append_line(files: Files, path: str, content: str) -> tuple[int, bool]
 
     Lines end as the file's last one does. A file that is new or empty gets no empty line first.
     """
-    known = files.info(path)
-    if known is None or not known.size:
-        return await append(files, path, content)
-    with files.open(path) as file:
-        file.seek(max(known.size - _TAIL, 0))
-        tail = file.read()
-    added = f"\n{content}"
-    if tail.rfind(b"\r\n") >= 0 and tail.rfind(b"\r\n") == tail.rfind(b"\n") - 1:
+    tail = _tail(files, path)
+    added = f"\n{content}" if tail else content
+    if tail and tail.rfind(b"\r\n") >= 0 and tail.rfind(b"\r\n") == tail.rfind(b"\n") - 1:
         added = added.replace("\r\n", "\n").replace("\n", "\r\n")
-    return await append(files, path, added)
+    return _append(files, path, added, tail)
+
+
+def _append(files: Files, path: str, content: str, tail: bytes | None) -> tuple[int, bool]:
+    data = content.encode()
+    parent = os.path.dirname(path.rstrip("/"))
+    if tail is None and parent:
+        files.make_directories(parent)
+    files.append(path, data)
+    return len(data), tail is None
+
+
+def _tail(files: Files, path: str) -> bytes | None:
+    """The end of a file that text can be added to; None: there is no file."""
+    known = files.info(path)
+    if known is None:
+        return None
+    with files.open(path) as file:
+        head = file.read(2)
+        file.seek(max(known.size - _TAIL, 0))
+        tail = file.read(_TAIL)
+    text.refuse_wide(head, tail, path)
+    return tail
 
 
 async def fingerprint(files: Files, path: str) -> str | None:
@@ -260,6 +271,20 @@ async def _copy_file(files: Files, src: str, dst: str) -> int:
             size += len(chunk)
             await pause()
     return size
+
+
+def refuse_link(files: Files, path: str, deed: str) -> None:
+    """Let a path pass that is no link.
+
+    Raises:
+        InvalidArgs: It is one, and what leads there cannot be meant by what is to be done.
+    """
+    found = files.info(path, follow=False)
+    if found is not None and found.kind is Kind.LINK:
+        raise InvalidArgs(
+            f"{path!r} is a link, and {deed}",
+            f"Name the file that it leads to, {files.shown(path)!r}.",
+        )
 
 
 def open_file(files: Files, path: str) -> BinaryIO:

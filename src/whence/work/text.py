@@ -15,10 +15,7 @@ def decode(data: bytes, path: str, *, line: int = 1, lossy: bool = False) -> str
 
     With `lossy`, for text that is only looked at, wrong bytes are shown as U+FFFD.
     """
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise _not_text(path, "looks like UTF-16")
-    if b"\0" in data[:8192]:
-        raise _not_text(path, "is binary, it has NUL bytes")
+    refuse_wide(data[:2], data[:8192], path)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -28,6 +25,23 @@ def decode(data: bytes, path: str, *, line: int = 1, lossy: bool = False) -> str
         raise _not_text(
             path, f"is not valid UTF-8: byte 0x{data[error.start]:02x} in line {at}"
         ) from None
+
+
+def refuse_wide(head: bytes, part: bytes, path: str) -> None:
+    """Let pass what may be UTF-8, by its first two bytes and some other part of it."""
+    if head in (b"\xff\xfe", b"\xfe\xff"):
+        raise _not_text(path, "looks like UTF-16")
+    if b"\0" in part:
+        raise _not_text(path, "is binary, it has NUL bytes")
+
+
+def is_text(data: bytes) -> bool:
+    """Whether it is what `decode` takes."""
+    try:
+        decode(data, "")
+    except InvalidArgs:
+        return False
+    return True
 
 
 def split_bom(text: str) -> tuple[str, str]:
