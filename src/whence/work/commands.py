@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 
@@ -9,7 +10,7 @@ from whence.errors import TimedOut
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.declaration import ShellCommand
-from whence.shapes.process import Confinement, Finished, OnOutput, Program
+from whence.shapes.process import Confinement, Finished, OnOutput, Program, Resources
 
 _SHOWN = 4_000
 EMPTY = "(no output)"
@@ -33,7 +34,11 @@ async def run_command(
     program = Program(
         argv,
         ports.files.real(command.cwd) if command.cwd else workspace,
-        Confinement(writable=(workspace,), hosts=command.hosts),
+        Confinement(
+            writable=(workspace,),
+            hosts=command.hosts,
+            resources=Resources(cpu_s=_processor_seconds(command.timeout_ms / 1000)),
+        ),
         env={name: environ[name] for name in command.env if name in environ},
         timeout_s=command.timeout_ms / 1000,
         merged=True,
@@ -65,6 +70,11 @@ def warnings_of(done: Finished) -> tuple[str, ...]:
     if done.refused:
         found.append(f"it may not reach {', '.join(done.refused)}")
     return tuple(found)
+
+
+def _processor_seconds(timeout_s: float) -> int:
+    """As much as a program could use in its time on all processors, for the time is the limit."""
+    return max(Resources().cpu_s, math.ceil(timeout_s) * (os.cpu_count() or 1))
 
 
 def _too_long(argv: tuple[str, ...], command: ShellCommand, done: Finished) -> TimedOut:
