@@ -19,7 +19,7 @@ from whence.execute.sandbox.choose import best_sandbox, trial_of
 from whence.execute.sandbox.launched import Landlock, LimitsOnly
 from whence.execute.sandbox.spawner import submit
 from whence.execute.sandbox.start import Sandbox
-from whence.shapes.process import Confinement, Finished, Isolation, Level, ProcessRunner, Program
+from whence.shapes.process import Confinement, Finished, ProcessRunner, Program
 
 pytestmark = pytest.mark.anyio
 SANDBOXES: dict[str, Sandbox] = {
@@ -368,17 +368,22 @@ async def test_a_directory_that_cannot_be_given_away_is_refused(place: str, tmp_
 
 
 @pytest.mark.requirement("sandbox:required")
-async def test_full_isolation_that_cannot_be_had_is_refused(tmp_path: Path) -> None:
-    made = tmp_path / "made"
-    program = shell(
-        "touch made", tmp_path, confinement=Confinement((str(tmp_path),), required=True)
-    )
+async def test_full_isolation_that_cannot_be_had_is_refused_before_anything_runs(
+    sandbox: Sandbox, tmp_path: Path, own_temporary_files: Path
+) -> None:
+    made, demand = tmp_path / "made", Confinement((str(tmp_path),), required=True)
+    program = shell("touch made; sleep 1000", tmp_path, confinement=demand, timeout_s=0.5)
+    said = trial_of(sandbox).isolation
+    if said.full:
+        assert (await Processes(sandbox=sandbox).run(program)).isolation == said
+        return
 
     with pytest.raises(PermissionDenied, match="isolated") as refused:
-        await Processes(sandbox=LimitsOnly()).run(program)
+        await Processes(sandbox=sandbox).run(program)
 
-    assert refused.value.details["isolation"] == Isolation(processes=Level.PARTIAL).as_json()
+    assert refused.value.details["isolation"] == said.as_json()
     assert not made.exists()
+    assert list(own_temporary_files.iterdir()) == []
 
 
 @pytest.mark.requirement("sandbox:honest")

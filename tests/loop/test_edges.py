@@ -19,7 +19,6 @@ from whence.loop.conversation import Reader
 from whence.loop.news import CallEnded, CallStarted, Finished, News, Notice, TextPiece, as_json
 from whence.shapes.item import Message, StopReason, ToolCall, ToolOutcome
 from whence.shapes.policy import Policy, Quotas
-from whence.shapes.tool import Sandbox
 
 pytestmark = pytest.mark.anyio
 READ = '<tool name="fs.read"/>'
@@ -276,7 +275,7 @@ async def test_a_file_that_others_change_meanwhile_is_gone_on_with(tmp_path: Pat
         write_agent(tmp_path, [{"calls": [call("edit", how=how)]}, "end"], config="show_tool_call")
         heard = Heard()
         assert (await load(path, tools=[edit]).run("go", on=heard)).text == "end"
-        (changed,) = [one for one in notices(heard) if "changed meanwhile" in one]
+        assert len([one for one in notices(heard) if "changed meanwhile" in one]) == 1
         text = path.read_text("utf-8")
         assert f"RAW|{how}|RAW" in text
         assert ("from another program" in text, "a note" in text) == (

@@ -15,6 +15,7 @@ from whence.shapes.tool import Effect, Example, Freeform, Sandbox, Tool
 from whence.work import files
 from whence.work.excerpt import EXCERPT_CAP, Excerpt, below_root, read_excerpt
 from whence.work.text import add_line_numbers as numbered
+from whence.work.text import in_one_line
 
 READ = Effect.READ
 WRITE = Effect.WRITE
@@ -67,7 +68,7 @@ def _page(file: str, found: Excerpt) -> str:
     else:
         span = f"{found.first + 1}-{found.first + max(len(found.lines), 1)}"
     total = "unknown" if found.total is None else found.total
-    page = [f"{file}:{span}:", f"[total_lines={total}]", *found.lines]
+    page = [f"{in_one_line(file)}:{span}:", f"[total_lines={total}]", *found.lines]
     if found.truncated:
         page += ["", "---", "[File truncated]"]
         if found.left is not None:
@@ -95,7 +96,7 @@ def _go_on(found: Excerpt) -> tuple[str, ...]:
 async def read_directory(ports: Ports, path: Annotated[str, "Directory to list"]) -> Reply:
     """List the entries of a directory, one name per line, not its subdirectories' entries."""
     entries, total = await files.list_directory(ports.files, path)
-    names = "\n".join(entry.name for entry in entries)
+    names = "\n".join(in_one_line(entry.name) for entry in entries)
     if total == len(entries):
         return Reply(names)
     more = f"{total} entries, the first {len(entries)} by name are shown"

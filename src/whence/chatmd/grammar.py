@@ -53,7 +53,7 @@ ELEMENTS: dict[str, Rule] = {
     ),
     "tool": _rule(
         "name catalog include includes command description timeout max_output cwd env network"
-        " effects agent local mcp_server strict client_id_env client_secret_env headers_env python"
+        " sandbox effects agent local mcp_server strict client_id_env client_secret_env headers_env python"
         " freeform",
         "param read",
     ),

@@ -228,4 +228,10 @@ def print_json(value: Any) -> None:
     """One value, one line."""
     import msgspec
 
-    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    try:
+        text = msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:  # the name of a file need not be Unicode; JSON's escapes can tell it
+        import json
+
+        text = json.dumps(value, separators=(",", ":"))
+    sys.stdout.write(text + "\n")

@@ -77,6 +77,9 @@ def _print_undone(outcome: Outcome, call: str) -> None:
             print(f"{word} {harmless(path)}")
     for warning in outcome.warnings:
         print(f"# {harmless(warning)}")
+    if not result["restored"] and not result["removed"]:
+        print(f"nothing to take back: the files are as they were before {call}")
+        return
     print(f"✓ {call} was taken back by {outcome.call_id}")
 
 

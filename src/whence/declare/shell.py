@@ -7,6 +7,7 @@ call adds `arguments`, a list of words. How a command is read, `command.py` tell
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 from itertools import pairwise
 
 from whence.chatmd.suggest import closest, quoted
@@ -14,6 +15,7 @@ from whence.declare.command import commands_of, holes, split_command, word_of
 from whence.declare.report import Report
 from whence.declare.typed import object_of, read_params
 from whence.declare.values import (
+    choice,
     duration_ms,
     effects,
     filled,
@@ -37,6 +39,14 @@ PLAIN_ARGUMENTS: JSONObject = {
 }
 """What a command takes that declares no parameters."""
 
+
+class _Demand(StrEnum):
+    """How much of a sandbox a command must have."""
+
+    REQUIRED = "required"
+    BEST = "best"
+
+
 _GRACE_MS = 5_000
 """What ending a program at its own time limit may take."""
 _OPERATORS = frozenset("| || & && ; < > >> 2> 2>&1 &>".split())
@@ -59,6 +69,7 @@ def declare(element: Element, report: Report) -> list[Declared]:
         cwd=filled(element, "cwd", report),
         env=variables(element, "env", report),
         hosts=hosts,
+        isolated=choice(element, "sandbox", _Demand, report) is _Demand.REQUIRED,
     )
     if name is None or not argv or not usable:
         return []

@@ -45,6 +45,8 @@ class State(NamedTuple):
     """Of the content; of a link, of the path that it holds. Empty: not known yet."""
     target: str = ""
     """Where a link points."""
+    names: int = 1
+    """Under how many names a file was found: hard links."""
 
 
 @dataclass(slots=True)
@@ -106,7 +108,7 @@ class Edits:
         edit = self.made[path] = Edit(path, f"{self.stem}.{len(self.made) + 1}", before)
         self._note(edit)
         if keep and before is not None and before.kind == "file":
-            names.second_name(directory, name, None, f"{self.directory}/{edit.name}")
+            names.keep(directory, name, f"{self.directory}/{edit.name}")
             edit.kept = True
 
     def wrote(self, path: str, directory: int, name: str, content: bytes | Hashing) -> None:
@@ -254,7 +256,7 @@ def state(directory: int, name: str) -> State | None:
         target = os.readlink(name, dir_fd=directory)
         digest = hashlib.sha256(os.fsencode(target)).hexdigest()
         return State("link", len(target), mode, signature, digest, target)
-    return State("file", found.st_size, mode, signature)
+    return State("file", found.st_size, mode, signature, names=found.st_nlink)
 
 
 def _hash_start(hasher: _Hash, directory: int, name: str, size: int) -> None:

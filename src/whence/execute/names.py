@@ -50,6 +50,18 @@ def write_whole(descriptor: int, data: bytes) -> None:
         left = left[os.write(descriptor, left) :]
 
 
+def keep(directory: int, name: str, new: str) -> None:
+    """Let the content of a file be found under another path, whatever becomes of the file.
+
+    One that has several names may be written through another of them, so that it is copied.
+    """
+    found = status(directory, name)
+    if found is not None and found.st_nlink > 1:
+        _copy(directory, name, None, new)
+    else:
+        second_name(directory, name, None, new)
+
+
 def second_name(directory: int, name: str, other: int | None, new: str) -> None:
     """Let a file be found under a second name; a copy where there can be no hard link."""
     try:

@@ -94,7 +94,15 @@ def _listed(directory: str, listed: object) -> tuple[Mapping[str, Any], ...]:
         listed = json.loads(data) if _digest(data) == listed.get("sha256") else ()
     if not isinstance(listed, list):
         return ()
-    return tuple(change for change in listed if isinstance(change, Mapping) and "path" in change)
+    changes = (change for change in listed if isinstance(change, Mapping) and "path" in change)
+    return tuple(map(_with_its_path, changes))
+
+
+def _with_its_path(change: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The change under the name that its file has, also where that is no Unicode."""
+    if "path_hex" not in change:
+        return change
+    return {**change, "path": os.fsdecode(bytes.fromhex(str(change["path_hex"])))}
 
 
 def _begun(directory: str, call_id: str) -> tuple[Mapping[str, Any], ...]:

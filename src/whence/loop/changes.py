@@ -65,25 +65,32 @@ class Known:
         before = edit.before
         if before is None or before.kind != "file" or edit.added is not None:
             return None
-        if edit.path not in self._seen:
-            self._load()
-        seen = self._seen.get(edit.path)
+        seen = self._seen_version(edit.path)
         if seen is None:
-            return f"{edit.path} was edited without having been read in this session"
+            deed = "edited" if edit.after is not None else "removed"
+            return f"{edit.path} was {deed} without having been read in this session"
         if seen != before.signature:
             return f"{edit.path} had changed since it was last read in this session"
         return None
 
     def wrote(self, edit: Edit) -> None:
-        """Remember the version that an edit left."""
-        if edit.after is not None:
-            self.saw({edit.path: edit.after.signature})
+        """Remember the version that an edit left; one that was only added to is not known by it."""
+        before, after = edit.before, edit.after
+        only_added = before is not None and edit.added is not None
+        known = before is not None and self._seen_version(edit.path) == before.signature
+        if after is not None and (known or not only_added):
+            self.saw({edit.path: after.signature})
 
     def is_first(self, path: str) -> bool:
         """Whether no edit of this path was asked about before."""
         first = path not in self._kept
         self._kept.add(path)
         return first
+
+    def _seen_version(self, path: str) -> Signature | None:
+        if path not in self._seen:
+            self._load()
+        return self._seen.get(path)
 
     def save(self) -> None:
         """Leave what is known to the next process of this session."""
@@ -127,9 +134,20 @@ def settle(edits: Edits, known: Known, root: Root, *, reads_only: bool) -> Settl
             names.unlink_if_there(None, _beside(edits, edit))
             continue
         changes.append(change)
-        if warning:
-            warnings.append(warning)
+        warnings += [said for said in (warning, _other_names(edit)) if said]
     return Settled(_listed(changes, edits), tuple(warnings))
+
+
+def _other_names(edit: Edit) -> str | None:
+    """What is to be said where a file that was replaced has other names."""
+    before, after = edit.before, edit.after
+    if before is None or after is None or before.kind != "file" or edit.added is not None:
+        return None
+    others = before.names - 1
+    if others < 1:
+        return None
+    names = "another name, which keeps" if others == 1 else f"{others} other names, which keep"
+    return f"{edit.path} has {names} the old content (hard links)"
 
 
 def _listed(changes: list[dict[str, Any]], edits: Edits) -> object:
@@ -189,6 +207,8 @@ def _described(edit: Edit) -> dict[str, Any]:
     action = "changed" if before and after else "created" if after else "removed"
     there = before or after
     change: dict[str, Any] = {"path": edit.path, "action": action}
+    if not _is_unicode(edit.path):  # the journal can only spell such a name
+        change["path_hex"] = os.fsencode(edit.path).hex()
     if there is not None and there.kind != "file":
         change["kind"] = there.kind
     if there is not None and there.kind == "link":
@@ -201,6 +221,14 @@ def _described(edit: Edit) -> dict[str, Any]:
     change["size_after"] = after.size if after else None
     change["mode"] = f"{there.mode:04o}"
     return {key: value for key, value in change.items() if value is not None}
+
+
+def _is_unicode(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _leave_reverse(edit: Edit, old: bytes | None, edits: Edits, change: dict[str, Any]) -> bool:

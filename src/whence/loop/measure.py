@@ -126,6 +126,8 @@ def _command(command: ShellCommand, tool: Tool) -> dict[str, Any]:
         "cwd": command.cwd,
         "timeout_ms": command.timeout_ms,
         "max_output": command.max_output,
+        # Only where it is said, so that pins of before stay what they are.
+        **({"sandbox": "required"} if command.isolated else {}),
     }
 
 

@@ -75,6 +75,8 @@ class ShellCommand:
     """Names of the variables that it gets from the environment, besides the usual few."""
     hosts: tuple[str, ...] = ()
     """What it may reach on the network: `example.org`, `*.example.org`, `*`, each with a port."""
+    isolated: bool = False
+    """Whether it is refused where its sandbox is not full."""
 
 
 @dataclass(frozen=True, slots=True)

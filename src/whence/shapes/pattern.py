@@ -65,7 +65,15 @@ def path_matcher(pattern: str) -> Callable[[str], bool]:
     import re2
 
     compiled = re2.compile(glob_regex(pattern))
-    return lambda path: compiled.match(path) is not None
+
+    def matches(path: str) -> bool:
+        try:
+            return compiled.match(path) is not None
+        except UnicodeEncodeError:  # a name that is not UTF-8: each odd byte is one character
+            known = path.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            return compiled.match(known) is not None
+
+    return matches
 
 
 def matches_any(patterns: Iterable[str], path: str) -> bool:

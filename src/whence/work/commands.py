@@ -37,6 +37,7 @@ async def run_command(
         Confinement(
             writable=(workspace,),
             hosts=command.hosts,
+            required=command.isolated,
             resources=Resources(cpu_s=_processor_seconds(command.timeout_ms / 1000)),
         ),
         env={name: environ[name] for name in command.env if name in environ},

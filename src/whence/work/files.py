@@ -23,6 +23,8 @@ LIST_CAP = 1_000
 _CHUNK = 1 << 20
 _TAIL = 1 << 16
 """Where the last line ending is looked for."""
+_LAST = 256
+"""Enough to see whether a file is text where something is to be added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ async def write(files: Files, path: str, content: str) -> Written:
 
 async def append(files: Files, path: str, content: str) -> tuple[int, bool]:
     """Add text to the end of a file, exactly as given; the bytes, and whether it is new."""
-    return _append(files, path, content, _tail(files, path))
+    return _append(files, path, content, _tail(files, path, _LAST))
 
 
 async def append_line(files: Files, path: str, content: str) -> tuple[int, bool]:
@@ -174,7 +176,7 @@ async def append_line(files: Files, path: str, content: str) -> tuple[int, bool]
 
     Lines end as the file's last one does. A file that is new or empty gets no empty line first.
     """
-    tail = _tail(files, path)
+    tail = _tail(files, path, _TAIL)
     added = f"\n{content}" if tail else content
     if tail and tail.rfind(b"\r\n") >= 0 and tail.rfind(b"\r\n") == tail.rfind(b"\n") - 1:
         added = added.replace("\r\n", "\n").replace("\n", "\r\n")
@@ -190,15 +192,15 @@ def _append(files: Files, path: str, content: str, tail: bytes | None) -> tuple[
     return len(data), tail is None
 
 
-def _tail(files: Files, path: str) -> bytes | None:
-    """The end of a file that text can be added to; None: there is no file."""
+def _tail(files: Files, path: str, most: int) -> bytes | None:
+    """The last bytes of a file that text can be added to; None: there is no file."""
     known = files.info(path)
     if known is None:
         return None
     with files.open(path) as file:
         head = file.read(2)
-        file.seek(max(known.size - _TAIL, 0))
-        tail = file.read(_TAIL)
+        file.seek(max(known.size - most, 0))
+        tail = file.read(most)
     text.refuse_wide(head, tail, path)
     return tail
 

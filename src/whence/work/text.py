@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import BinaryIO
 
 from whence.errors import InvalidArgs
 from whence.work.lines import Lines
 
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]")
 _BOM = "\ufeff"
 
 
@@ -62,6 +64,15 @@ async def line_span(
         return begin, lines.size, await lines.total()
     end, before = await lines.start(last)
     return begin, end, await lines.total() if to_the_end else before
+
+
+def in_one_line(name: str) -> str:
+    """The name of a file as it is, or, where line ends or controls are in it, quoted as in JSON."""
+    if not _CONTROLS.search(name):
+        return name
+    from json import dumps
+
+    return dumps(name, ensure_ascii=False)
 
 
 def add_line_numbers(text: str, first: int = 1) -> str:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import lru_cache
 from typing import Any
 
 from whence.execute.process import Processes
@@ -45,6 +46,16 @@ def drive(who: str, sandbox: str, **asked: Any) -> Any:
     )
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
+
+
+@lru_cache(maxsize=1)
+def can_leave_root() -> bool:
+    """Whether an ordinary user can be tried: we are one, or can become one."""
+    if os.geteuid() != 0:
+        return True
+    to_nobody = f"import os; os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})"
+    tried = subprocess.run([sys.executable, "-c", to_nobody], capture_output=True, check=False)
+    return tried.returncode == 0
 
 
 def leave_root() -> None:

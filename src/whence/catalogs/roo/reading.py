@@ -20,6 +20,7 @@ from whence.work import slices
 from whence.work.ignored import Ignored
 from whence.work.indentation import Around
 from whence.work.slices import Part, Slice, numbered
+from whence.work.text import in_one_line
 
 READ = Effect.READ
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico", ".tiff", ".tif", ".avif")
@@ -111,7 +112,7 @@ def reader(*, partial_reads: bool, most_files: int, images: bool) -> Tool:
             except WhenceError as error:
                 answer.failures.append(error)
                 answer.words.append(
-                    f"File: {part.path}\nError: {error.message}. {error.suggestion}"
+                    f"File: {in_one_line(part.path)}\nError: {error.message}. {error.suggestion}"
                 )
         return answer.reply()
 
@@ -192,11 +193,13 @@ def _block(path: str, offset: int | None, limit: int | None, wanted: Indentation
 
 async def _add(answer: _Answer, files: Files, part: Part, room: int, *, images: bool) -> None:
     if part.path.lower().endswith(PICTURES):
-        answer.words.append(f"File: {part.path}\n{await _picture(answer, files, part, images)}")
+        answer.words.append(
+            f"File: {in_one_line(part.path)}\n{await _picture(answer, files, part, images)}"
+        )
         return
     found = await slices.read_part(files, part, room)
     answer.truncated |= any(one.cut for one in found)
-    answer.words.append(f"File: {part.path}\n{_page(part, found)}")
+    answer.words.append(f"File: {in_one_line(part.path)}\n{_page(part, found)}")
 
 
 async def _picture(answer: _Answer, files: Files, part: Part, images: bool) -> str:

@@ -13,6 +13,7 @@ from whence.shapes.call import Reply
 from whence.shapes.tool import Effect, Example
 from whence.work.grouping import Group
 from whence.work.ignored import Ignored
+from whence.work.text import in_one_line
 
 READ = Effect.READ
 MOST_RESULTS = 300
@@ -44,7 +45,7 @@ async def list_files(
         lambda name, is_directory: ignored.covers(name, is_directory=is_directory),
         recursive=recursive,
     )
-    lines = [f"🔒 {entry.path}" if entry.locked else entry.path for entry in found.entries]
+    lines = [f"{'🔒 ' * entry.locked}{in_one_line(entry.path)}" for entry in found.entries]
     if found.truncated:
         lines += ["", _MORE_FILES]
     return Reply("\n".join(lines) or "No files found.", truncated=found.truncated)
@@ -88,7 +89,7 @@ async def search_files(
 
 
 def _page(path: str, groups: list[Group]) -> str:
-    lines = [f"# {path}"]
+    lines = [f"# {in_one_line(path)}"]
     for group in groups:
         lines += [f"{number:3d} | {_cut(text)}" for number, text in group.lines]
         lines.append("----")

@@ -11,7 +11,12 @@ from functools import lru_cache, partial
 from whence.execute.sandbox.ground import Ground, Standing
 from whence.execute.sandbox.hidden import Veil
 from whence.execute.sandbox.seccomp import Sockets, assemble
-from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, signal_group
+from whence.execute.sandbox.start import (
+    BASE_ENVIRONMENT,
+    Started,
+    check_demand,
+    signal_group,
+)
 from whence.execute.sandbox.view import (
     directories,
     find_program,
@@ -76,13 +81,14 @@ class Bubblewrap:
         standing = self._ground.prepare(given)
         try:
             options, complete = self._options(program, given, standing)
+            isolation = _isolation(files=complete and not standing.is_root)
+            check_demand(program, self.name, isolation)
             options += [part for pair in environment.items() for part in ("--setenv", *pair)]
             start = Wrapping(program, standing.identity).start
             process, inside = start(options, command, listening)
         except BaseException:
             self._ground.release(standing)
             raise
-        isolation = _isolation(files=complete and not standing.is_root)
         ask, kill = partial(_ask, inside), partial(_kill, process, inside)
         return Started(process, isolation, ask, kill, partial(self._release, inside, standing))
 

@@ -17,17 +17,17 @@ class DiskGuard:
     def __init__(self, program: Program) -> None:
         self.exceeded = False
         self._paths = program.confinement.writable
-        self._free = [_free(path) for path in self._paths]
         self._most = program.confinement.resources.disk_bytes
 
     async def until(self, exited: asyncio.Event) -> None:
         """Return when the program has exited, or has used up more than it may."""
+        at_first = [_free(path) for path in self._paths]
         while not self.exceeded:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOKS_EVERY_S):
                     await exited.wait()
                     return
-            before_now = zip(self._paths, self._free, strict=True)
+            before_now = zip(self._paths, at_first, strict=True)
             self.exceeded = any(free - _free(path) > self._most for path, free in before_now)
 
 

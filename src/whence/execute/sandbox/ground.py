@@ -9,6 +9,7 @@ inside belong on disk to the owner of the directory, and no directory above must
 from __future__ import annotations
 
 import ctypes
+import errno
 import itertools
 import os
 import subprocess
@@ -19,6 +20,7 @@ from typing import IO, cast
 
 from whence.execute.sandbox.identity import can_change
 from whence.execute.sandbox.kernel import call_kernel, libc
+from whence.execute.sandbox.start import wait_for
 from whence.execute.sandbox.tools import system_tool
 
 NOBODY = 65534
@@ -101,7 +103,7 @@ class Ground:
                 os.mkdir(place)
                 staged[path] = place
                 _mount(path, place, mapped=mapped)
-        except OSError:
+        except BaseException:
             self.release(Standing(sources=staged))
             raise
         return staged
@@ -142,12 +144,26 @@ def _users(uid: int, gid: int) -> int:
         [system_tool("unshare"), "--user", system_tool("cat")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
         bufsize=0,
     ) as held:
-        # What comes back was written from inside the namespace, so that it is there by then.
-        cast("IO[bytes]", held.stdin).write(b"\n")
-        cast("IO[bytes]", held.stdout).read(1)
-        for kind, number in (("uid", uid), ("gid", gid)):
-            with open(f"/proc/{held.pid}/{kind}_map", "w", encoding="utf-8") as mapping:
-                mapping.write(f"{number} {NOBODY} 1\n")
-        return os.open(f"/proc/{held.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _await_echo(cast("IO[bytes]", held.stdin), cast("IO[bytes]", held.stdout))
+            for kind, number in (("uid", uid), ("gid", gid)):
+                with open(f"/proc/{held.pid}/{kind}_map", "w", encoding="utf-8") as mapping:
+                    mapping.write(f"{number} {NOBODY} 1\n")
+            return os.open(f"/proc/{held.pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            held.kill()
+
+
+def _await_echo(there: IO[bytes], back: IO[bytes]) -> None:
+    """What comes back was written from inside the namespace, so that it is there by then.
+
+    Raises:
+        OSError: There is none.
+    """
+    there.write(b"\n")
+    wait_for(back.fileno(), "unshare")
+    if not back.read(1):
+        raise OSError(errno.EPERM, "user namespaces cannot be made")

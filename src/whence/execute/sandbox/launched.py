@@ -18,7 +18,7 @@ from whence.execute.sandbox import landlock, launcher
 from whence.execute.sandbox.hidden import Veil
 from whence.execute.sandbox.limits import limits_of, tasks_of_ours, within_ours
 from whence.execute.sandbox.seccomp import Sockets, assemble
-from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, in_memory
+from whence.execute.sandbox.start import BASE_ENVIRONMENT, Started, check_demand, in_memory
 from whence.execute.sandbox.view import (
     directories,
     find_program,
@@ -42,6 +42,7 @@ class LimitsOnly:
         try:
             environment = {**BASE_ENVIRONMENT, "HOME": scratch, "TMPDIR": scratch, **program.env}
             walls, isolation = self._walls(program, given, scratch)
+            check_demand(program, self.name, isolation)
             limited = limits_of(program.confinement.resources)
             limited["nproc"] += tasks_of_ours()  # here the kernel counts all that a user runs
             orders = {

@@ -8,13 +8,13 @@ import time
 from dataclasses import replace
 from functools import partial
 
-from whence.errors import InvalidArgs, NotFound, PermissionDenied, Unavailable
+from whence.errors import InvalidArgs, NotFound, Unavailable
 from whence.execute.capture import Capture
 from whence.execute.child import Child
 from whence.execute.sandbox.disk import DiskGuard
 from whence.execute.sandbox.spawner import started, submit
 from whence.execute.sandbox.start import Sandbox, Started
-from whence.shapes.process import Finished, Isolation, OnOutput, Program
+from whence.shapes.process import Finished, OnOutput, Program
 
 
 async def run(
@@ -39,7 +39,7 @@ async def _run(
     channel: int | None = None,
 ) -> Finished:
     begun = time.perf_counter()
-    start = partial(_start, sandbox, program, channel)
+    start = partial(sandbox.start, program, channel)
     running = await started(start, undo=_abandon)
     capture = Capture(running.process, program.keep_bytes, on_output)
     child = Child(running.process, ask=running.ask, kill=running.kill, grace_s=grace_s)
@@ -76,14 +76,6 @@ async def _run(
     )
 
 
-def _start(sandbox: Sandbox, program: Program, channel: int | None) -> Started:
-    running = sandbox.start(program, channel)
-    if program.confinement.required and not running.isolation.full:
-        _abandon(running)
-        raise _not_isolated(program, sandbox.name, running.isolation)
-    return running
-
-
 def _abandon(running: Started) -> None:
     """End what was started although nobody waits for it."""
     running.kill()
@@ -115,11 +107,3 @@ def _check_text(text: str) -> None:
             f"a program cannot be given {text!r}",
             "Remove the characters that no argument can contain.",
         )
-
-
-def _not_isolated(program: Program, name: str, isolation: Isolation) -> PermissionDenied:
-    return PermissionDenied(
-        f"{program.argv[0]!r} must be isolated, and this machine cannot do it fully ({name})",
-        "`whence doctor` says what is missing.",
-        details={"isolation": isolation.as_json()},
-    )

@@ -31,7 +31,8 @@ async def started(work: Callable[[], T], undo: Callable[[T], None]) -> T:
     try:
         return await asyncio.wrap_future(_uncancelled(made))
     except asyncio.CancelledError:
-        made.add_done_callback(lambda done: undo(done.result()) if not done.exception() else None)
+        # In that thread, after the work: what it made, only it can take away.
+        submit(lambda: undo(made.result()) if not made.exception() else None)
         raise
 
 

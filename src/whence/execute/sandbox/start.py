@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
+from whence.errors import PermissionDenied, Unavailable
 from whence.shapes.process import Isolation, Program
 
 BASE_ENVIRONMENT = {
@@ -17,6 +19,8 @@ BASE_ENVIRONMENT = {
     "LANG": "C.UTF-8",
 }
 """What a program sees of an environment, besides a home and what its call declares."""
+
+_PATIENCE_S = 20.0
 
 
 def _nothing() -> None:
@@ -75,10 +79,35 @@ class Sandbox(Protocol):
         ...
 
 
+def check_demand(program: Program, name: str, isolation: Isolation) -> None:
+    """Called before anything of the program runs.
+
+    Raises:
+        PermissionDenied: It must be isolated fully, and would not be.
+    """
+    if program.confinement.required and not isolation.full:
+        raise PermissionDenied(
+            f"{program.argv[0]!r} must be isolated, and this machine cannot do it fully ({name})",
+            "`whence doctor` says what is missing.",
+            details={"isolation": isolation.as_json()},
+        )
+
+
 def signal_group(leader: int, number: signal.Signals) -> None:
     """Send a signal to a process group, if it is still there and ours."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, number)
+
+
+def wait_for(descriptor: int, what: str, *, writing: bool = False) -> None:
+    """Wait until a helper can be read from or written to, but not for ever.
+
+    Raises:
+        Unavailable: It does nothing.
+    """
+    asked = ([], [descriptor]) if writing else ([descriptor], [])
+    if not any(select.select(*asked, [], _PATIENCE_S)):
+        raise Unavailable(f"{what} does not answer", "Try again when the machine is idle.")
 
 
 def in_memory(data: bytes) -> int:

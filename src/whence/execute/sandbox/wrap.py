@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import signal
 import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 
-from whence.errors import Unavailable
 from whence.execute.sandbox.identity import acting_as
 from whence.execute.sandbox.kernel import call_kernel
 from whence.execute.sandbox.limits import limit_process
 from whence.execute.sandbox.seccomp import Sockets, assemble
-from whence.execute.sandbox.start import BASE_ENVIRONMENT, in_memory
+from whence.execute.sandbox.start import BASE_ENVIRONMENT, in_memory, wait_for
 from whence.execute.sandbox.tools import system_tool
 from whence.shapes.process import Program, Resources
 
-_PATIENCE_S = 20.0
 _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434  # not every Python has functions for them
 _CHILD = re.compile(rb'"child-pid": (\d+)\D').search
 
@@ -134,8 +131,10 @@ class Wrapping:
 def _hand_over(write: int, options: Iterable[str]) -> None:
     """Tell it its options: not on the command line, where everybody could read them."""
     view = memoryview(b"".join(os.fsencode(option) + b"\0" for option in options))
+    os.set_blocking(write, False)
     with suppress(BrokenPipeError):  # it ended, and says why itself
         while view:
+            wait_for(write, "bubblewrap", writing=True)
             view = view[os.write(write, view) :]
 
 
@@ -158,8 +157,7 @@ def _first_inside(told: int) -> Inside | None:
     """Wait for all that bubblewrap says, which comes in pieces; it waits for us afterwards."""
     said, chunk = b"", b"."
     while chunk:
-        if not select.select([told], [], [], _PATIENCE_S)[0]:
-            raise Unavailable("bubblewrap does not answer", "Try again when the machine is idle.")
+        wait_for(told, "bubblewrap")
         chunk = os.read(told, 4096)
         said += chunk
     found = _CHILD(said)
