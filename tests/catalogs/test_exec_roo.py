@@ -109,9 +109,9 @@ async def test_after_its_timeout_a_command_goes_on_and_can_be_read(
     line = "echo begun; until [ -e go ]; do sleep 0.02; done; echo ended; exit 4"
     said = await run(session, line, timeout=0.5)
     assert "still running" in said
-    assert "\nbegun\n" in said
     name = id_in(said)
-    assert "(still running)" in await read(session, name)
+    shown = await until(lambda: read(session, name), lambda text: "1 | begun" in text)
+    assert "(still running)" in shown
     (work / "go").touch()
     text = await until(lambda: read(session, name), lambda text: "still running" not in text)
     assert text.endswith("    1 | begun\n    2 | ended\n    3 | [exit code 4]")
@@ -126,6 +126,7 @@ async def test_what_still_runs_at_the_end_of_the_session_is_ended_and_its_output
         line = "(setsid sh -c 'while true; do echo x >> ticks; sleep 0.02; done' &) ; echo up; wait"
         said = await run(session, f"{line}; sleep 600", timeout=0.5)
         name = id_in(said)
+        await until(lambda: read(session, name), lambda text: "1 | up" in text)
         left = asyncio.all_tasks() - before
     assert left
     await asyncio.wait(left)
@@ -136,6 +137,22 @@ async def test_what_still_runs_at_the_end_of_the_session_is_ended_and_its_output
         )
         await run(session, "sleep 0.2")
         assert (work / "ticks").read_bytes() == ticks
+
+
+@pytest.mark.requirement("exec:roo-end")
+async def test_a_background_command_is_ended_by_a_call_with_all_that_it_started(
+    session: Session, work: Path
+) -> None:
+    line = "(setsid sh -c 'while true; do echo x >> ticks; sleep 0.02; done' &) ; echo up; wait"
+    name = id_in(await run(session, f"{line}; trap '' TERM; sleep 600", timeout=0.1))
+    await until(lambda: read(session, name), lambda text: "1 | up" in text)
+    ended = await read(session, name, end=True)
+    ticks = (work / "ticks").read_bytes()
+    assert ended.endswith("    1 | up\n    2 | [stopped]")
+    assert "still running" not in ended
+    assert await read(session, name, end=True) == ended
+    await run(session, "sleep 0.2")
+    assert (work / "ticks").read_bytes() == ticks
 
 
 @pytest.mark.requirement("exec:roo-background")

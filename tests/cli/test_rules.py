@@ -208,13 +208,14 @@ def test_a_run_refuses_what_was_swapped_until_it_is_accepted(whence: Command) ->
     answers = [{"calls": [call("it", arguments=[])]}, "{outcome}"]
     write_agent(work, answers, '<tool name="it" command="sh run.sh"/>')
     run = ("run", "agent.chatmd", "go", "--ephemeral", "-q", "--allow", "it")
+    (work / "made").mkdir()
     (work / "run.sh").write_text("echo one\n", "utf-8")
     assert whence(*run).out.strip() == "one"
-    (work / "run.sh").write_text("echo two; touch hit\n", "utf-8")
+    (work / "run.sh").write_text("echo two; touch made/hit\n", "utf-8")
     refused = whence(*run).out
     assert "run.sh changed" in refused
     assert "whence lock --update agent.chatmd" in refused
-    assert not (work / "hit").exists()
+    assert not (work / "made" / "hit").exists()
     assert whence("lock", "--update", "agent.chatmd").code == 0
     assert whence(*run).out.strip() == "two"
 

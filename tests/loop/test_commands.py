@@ -10,6 +10,9 @@ import pytest
 
 from tests.loop.agents import Heard, approving, call, load, write_agent
 from whence.execute.process import Processes
+from whence.execute.sandbox import choose
+from whence.execute.sandbox.launched import LimitsOnly
+from whence.loop.live import MOST_SHOWN
 from whence.loop.news import CallEnded, Output
 from whence.shapes.call import Outcome
 
@@ -109,6 +112,59 @@ async def test_output_is_shown_while_it_runs(tmp_path: Path) -> None:
     heard = Heard()
     await load(path, approver=approving()).run("go", on=heard)
     assert "".join(one.text for one in heard.of(Output)) == "1\n2\n3\n"
+
+
+@pytest.mark.requirement("shell:live")
+@pytest.mark.parametrize(
+    ("catalog", "tool", "args"),
+    [
+        ("moollm", "terminal.run", {"cmd": ["printf", "ä\\nb\\n"]}),
+        ("roo", "execute_command", {"command": "echo ä; echo b >&2"}),
+    ],
+    ids=["terminal", "line"],
+)
+async def test_output_of_built_in_tools_is_shown_while_it_runs(
+    tmp_path: Path, catalog: str, tool: str, args: dict[str, Any]
+) -> None:
+    declared = f'<tool name="{tool}" catalog="{catalog}"/>'
+    path = write_agent(tmp_path, [{"calls": [call(tool, **args)]}, "end"], declared)
+    heard = Heard()
+    await load(path, ephemeral=True, approver=approving()).run("go", on=heard)
+    (ended,) = heard.of(CallEnded)
+    assert ended.outcome.fault is None
+    assert "".join(one.text for one in heard.of(Output)) == "ä\nb\n"
+    assert {one.call_id for one in heard.of(Output)} == {ended.outcome.call_id}
+
+
+@pytest.mark.requirement("shell:live")
+async def test_a_flood_is_shown_live_up_to_a_bound(tmp_path: Path) -> None:
+    path = write_agent(
+        tmp_path, [{"calls": [call("it", arguments=["-c", "5000000", "/dev/zero"])]}, "end"],
+        '<tool name="it" command="head"/>',
+    )  # fmt: skip
+    heard = Heard()
+    await load(path, ephemeral=True, approver=approving()).run("go", on=heard)
+    shown = "".join(one.text for one in heard.of(Output))
+    assert shown == "\0" * MOST_SHOWN + "\n…truncated\n"
+
+
+@pytest.mark.requirement("shell:required")
+async def test_a_command_that_must_be_isolated_is_refused_where_it_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = LimitsOnly()
+    monkeypatch.setattr(choose, "best_sandbox", lambda: limits)
+    demanding, modest = (
+        f'<tool name="it" command="touch made" sandbox="{said}"/>' for said in ("required", "best")
+    )
+    refused = await outcome(tmp_path, demanding, arguments=[])
+    assert refused.fault is not None
+    assert refused.fault.code == "PERMISSION_DENIED"
+    assert refused.fault.details["isolation"]["filesystem"] == "none"
+    assert not (tmp_path / "made").exists()
+    run = await outcome(tmp_path, modest, arguments=[])
+    assert run.isolation == {"filesystem": "none", "network": "none", "processes": "partial"}
+    assert (tmp_path / "made").exists()
 
 
 async def test_bytes_that_are_no_text_and_programs_that_are_not_there(tmp_path: Path) -> None:

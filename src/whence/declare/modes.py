@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-import re2
 import yaml
 
 from whence.errors import NotFound, ParseError
@@ -59,7 +59,7 @@ def _mode(entry: Any, where: str) -> Mode:
     if not isinstance(entry, dict):
         raise ParseError(f"{where} is not a mapping", "Give it slug, name, roleDefinition, groups.")
     slug, name, role = (entry.get(key) for key in ("slug", "name", "roleDefinition"))
-    if not isinstance(slug, str) or re2.fullmatch("[a-zA-Z0-9-]+", slug) is None:
+    if not isinstance(slug, str) or re.fullmatch("[a-zA-Z0-9-]+", slug) is None:
         raise ParseError(f"{where}: slug is {slug!r}", "Use letters, digits and dashes.")
     for key, value in (("name", name), ("roleDefinition", role)):
         if not isinstance(value, str) or not value.strip():
@@ -97,6 +97,8 @@ def _pair(entry: Any, where: str) -> tuple[str, dict[str, Any]]:
 def _regex(pattern: Any, where: str) -> str | None:
     if pattern is None:
         return None
+    import re2
+
     options = re2.Options()
     options.log_errors = False
     try:

@@ -10,7 +10,7 @@ from typing import BinaryIO, Protocol
 import msgspec
 
 from whence.shapes.dataclass import dataclass
-from whence.shapes.process import ProcessRunner
+from whence.shapes.process import OnOutput, ProcessRunner
 from whence.shapes.web import PUBLIC, HostPolicy, HttpGetter
 
 
@@ -166,3 +166,5 @@ class Ports(msgspec.Struct, frozen=True, gc=False):
     """How long the call may take before it is stopped from outside."""
     shelf: Shelf | None = None
     """None: the call belongs to no session."""
+    on_output: OnOutput | None = None
+    """Shown what a program of the call writes, while it runs; None: nobody looks."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
-
-import re2
 
 from whence.shapes.call import Comment
 from whence.shapes.dataclass import dataclass
@@ -37,18 +36,18 @@ _UNBROKEN = re.compile(r"\w+")
 class _Rule:
     hint: str
     """Matches the rendered bytes of everything that `pattern` matches; escapes included."""
-    pattern: Any
+    pattern: str
     replace: Callable[[Any], str]
 
 
 def _shape(kind: str, hint: str, pattern: str) -> _Rule:
     """A secret that is known by its looks."""
-    return _Rule(hint, re2.compile(pattern), lambda _: f"[REDACTED {kind}]")
+    return _Rule(hint, pattern, lambda _: f"[REDACTED {kind}]")
 
 
 def _framed(kind: str, hint: str, pattern: str) -> _Rule:
     """A secret between two groups that stay."""
-    return _Rule(hint, re2.compile(pattern), lambda match: f"{match[1]}[REDACTED {kind}]{match[3]}")
+    return _Rule(hint, pattern, lambda match: f"{match[1]}[REDACTED {kind}]{match[3]}")
 
 
 def _assigned(match: Any) -> str:
@@ -87,10 +86,8 @@ _RULES = (
     _framed("token", r"://.*@", r"(://)([A-Za-z0-9_-]{20,})(@)"),
     _Rule(
         rf"(?i){_NAME}[\\\"']*(?:\s|\\[nrt])*[:=]",
-        re2.compile(
-            rf"(?i)(^|[^a-z0-9])([a-z0-9_.-]*{_NAME})(\\*[\"']?\s*(?::=|=>|=|:)\s*\\*)"
-            r"(\"[^\"\n]{4,}\"|'[^'\n]{4,}'|[^\s\"'`,;()\[\]{}<>]{4,})([(\[]?)"
-        ),
+        rf"(?i)(^|[^a-z0-9])([a-z0-9_.-]*{_NAME})(\\*[\"']?\s*(?::=|=>|=|:)\s*\\*)"
+        r"(\"[^\"\n]{4,}\"|'[^'\n]{4,}'|[^\s\"'`,;()\[\]{}<>]{4,})([(\[]?)",
         _assigned,
     ),
 )
@@ -148,7 +145,7 @@ class Redactor:
             text = text.replace(literal, replacement)
         text = text.encode("utf-8", "backslashreplace").decode()
         for rule in (_RULES[hit] for hit in sorted(hits) if hit < len(_RULES)):
-            text = rule.pattern.sub(rule.replace, text)
+            text = _compiled(rule.pattern).sub(rule.replace, text)
         return text
 
 
@@ -157,7 +154,16 @@ def redact(value: Any) -> Any:
     return Redactor().redact(value)
 
 
-def _automaton(hints: Sequence[str]) -> re2.Set:
+@cache
+def _compiled(pattern: str) -> Any:
+    import re2
+
+    return re2.compile(pattern)
+
+
+def _automaton(hints: Sequence[str]) -> Any:
+    import re2
+
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
@@ -170,4 +176,4 @@ def _automaton(hints: Sequence[str]) -> re2.Set:
 
 def _fragment(value: str) -> str:
     """A pattern for the part of a secret that no way of writing it can break up."""
-    return str(re2.escape(max(_UNBROKEN.findall(value), key=len, default=value)))
+    return re.escape(max(_UNBROKEN.findall(value), key=len, default=value))

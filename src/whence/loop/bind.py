@@ -22,12 +22,13 @@ from whence.loop.conversation import Reader
 from whence.loop.converse import converse
 from whence.loop.digest import digest
 from whence.loop.inline import fetch
+from whence.loop.live import showing
 from whence.loop.lock import Lock, LockGuard
 from whence.loop.measure import agent_name, measure, named_inside, program_files, source_hashes
-from whence.loop.news import Output
 from whence.loop.outcomes import interrupted
 from whence.loop.pairing import speaks
 from whence.loop.scope import Scope
+from whence.loop.session import runs_programs
 from whence.loop.settings import load_mode, stricter
 from whence.loop.transcript import Transcript
 from whence.shapes.call import Reply
@@ -49,6 +50,13 @@ def bind(file: AgentFile, scope: Scope) -> tuple[Tool, ...]:
 
 
 def _bound(tool: Tool, file: AgentFile, scope: Scope) -> Tool:
+    bound = _with_handler(tool, file, scope)
+    if bound.handler is None or not runs_programs(bound):
+        return bound
+    return replace(bound, handler=showing(bound.handler, scope))
+
+
+def _with_handler(tool: Tool, file: AgentFile, scope: Scope) -> Tool:
     reference = file.resolved.bindings.get(tool.name)
     if isinstance(reference, AgentReference):
         guard = _guard(tool, file, scope)
@@ -86,15 +94,10 @@ def _value(value: object) -> str:
 def _command_tool(command: ShellCommand, scope: Scope, guard: LockGuard) -> Handler:
     async def run(arguments: JSONObject, ports: object, /) -> object:
         assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
-        call_id = ports.call_id
-
-        def show(output: bytes) -> None:
-            scope.emit(Output(call_id, output.decode("utf-8", "replace"), scope.parent))
-
         files = program_files(command, scope.workspace, scope.environ)
         guard.confirm(named_inside(files, scope.workspace))
         argv = (next(iter(files)), *command_line(command, arguments)[1:])
-        reply = await run_command(ports, argv, command, environ=scope.environ, on_output=show)
+        reply = await run_command(ports, argv, command, environ=scope.environ)
         if any(digest(path) != trusted for path, trusted in files.items()):
             return structs.replace(reply, warnings=(*reply.warnings, _SWAPPED))
         return reply

@@ -10,7 +10,7 @@ from whence.errors import TimedOut
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.declaration import ShellCommand
-from whence.shapes.process import Confinement, Finished, OnOutput, Program, Resources
+from whence.shapes.process import Confinement, Finished, Program, Resources
 
 _SHOWN = 4_000
 EMPTY = "(no output)"
@@ -22,7 +22,6 @@ async def run_command(
     command: ShellCommand,
     *,
     environ: Mapping[str, str] = os.environ,
-    on_output: OnOutput | None = None,
 ) -> Reply:
     """What a command wrote, in order, and its exit status where it is not 0.
 
@@ -44,7 +43,7 @@ async def run_command(
         timeout_s=command.timeout_ms / 1000,
         merged=True,
     )
-    done = await ports.processes.run(program, on_output=on_output)
+    done = await ports.processes.run(program, on_output=ports.on_output)
     if done.timed_out:
         raise _too_long(argv, command, done)
     isolation = done.isolation.as_json()

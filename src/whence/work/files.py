@@ -50,6 +50,8 @@ class Reading:
     """Where to go on, when truncated."""
     counted: bool = True
     """Whether `lines` counts the whole file; of a very large one, only up to the range's end."""
+    damaged: bool = False
+    """Whether bytes that are not UTF-8 are shown as U+FFFD."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ async def read(
         data = _whole_lines(data)
     content = text.decode(data, path, line=first, lossy=lossy)
     following = first + data.count(b"\n") if truncated else None
-    return Reading(content, lines, truncated, following, counted)
+    damaged = lossy and text.was_damaged(content, data)
+    return Reading(content, lines, truncated, following, counted, damaged)
 
 
 def _whole_lines(data: bytes) -> bytes:

@@ -33,6 +33,8 @@ class Slice:
     """Whether the whole file was counted."""
     cut: bool = False
     """Whether less is here than was asked for."""
+    damaged: bool = False
+    """Whether bytes that are not UTF-8 are shown as U+FFFD."""
 
     @property
     def last(self) -> int:
@@ -89,15 +91,16 @@ async def read_slice(
     lines = _lines(read.content)
     fitting = _fitting(lines, most_chars)
     cut = read.truncated or len(fitting) < len(lines)
-    return Slice(first, fitting, read.lines, read.counted, cut)
+    return Slice(first, fitting, read.lines, read.counted, cut, read.damaged)
 
 
 async def read_around(
     files: Files, path: str, wanted: Around, *, most: int, most_chars: int = MOST_CHARS
 ) -> list[Slice]:
     """The block around a line and what the file begins with, as far as they fit."""
-    whole = text.decode(await work.read_whole(files, path), path, lossy=True)
-    lines = _lines(whole)
+    data = await work.read_whole(files, path)
+    whole = text.decode(data, path, lossy=True)
+    lines, damaged = _lines(whole), text.was_damaged(whole, data)
     if not 0 <= wanted.anchor < len(lines):
         raise InvalidArgs(
             f"anchor_line {wanted.anchor + 1} is out of range: {path!r} has {len(lines)} lines",
@@ -107,7 +110,7 @@ async def read_around(
     for start, end in block_around(lines, wanted, most):
         fitting = _fitting(lines[start:end], most_chars)
         cut = len(fitting) < end - start
-        slices.append(Slice(start + 1, fitting, len(lines), cut=cut))
+        slices.append(Slice(start + 1, fitting, len(lines), cut=cut, damaged=damaged))
         most_chars -= sum(map(len, fitting))
     return slices
 

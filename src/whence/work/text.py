@@ -46,6 +46,11 @@ def is_text(data: bytes) -> bool:
     return True
 
 
+def was_damaged(shown: str, data: bytes) -> bool:
+    """Whether a lossy text stands for other bytes."""
+    return "\ufffd" in shown and not is_text(data)
+
+
 def split_bom(text: str) -> tuple[str, str]:
     """The byte order mark, if there is one, and the rest."""
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)

@@ -47,9 +47,11 @@ def at_landlock(who: str) -> dict[str, Any]:
 
 @pytest.mark.requirement("sandbox:attacks")
 @pytest.mark.parametrize("name", [*NAMES, *FROM_OUTSIDE])
-def test_an_attack_is_held(name: str, battery: dict[str, Any], level: str) -> None:
+def test_an_attack_is_held(name: str, battery: dict[str, Any], who: str, level: str) -> None:
     if level != "bubblewrap":
         pytest.skip(f"this machine runs programs at the level {level!r}; `whence doctor` says why")
+    if who == "root" and name in ROOT_INSIDE_GAPS and not trial_of(best_sandbox()).isolation.full:
+        pytest.skip("root cannot be left outside the sandbox here, and the level says so")
     assert battery[name]["held"], battery[name]
 
 
@@ -83,7 +85,7 @@ def test_where_root_cannot_be_left_outside_the_level_is_partial(who: str, level:
     said = drive(who, "bubblewrap as root", script="pass")["isolation"]
 
     assert {one["name"] for one in found if not one["held"]} <= ROOT_INSIDE_GAPS
-    assert said["filesystem"] == "partial"
+    assert said == {"filesystem": "partial", "network": "enforced", "processes": "partial"}
 
 
 def test_without_walls_the_attacks_do_get_through() -> None:

@@ -84,7 +84,7 @@ def test_a_machine_without_user_namespaces_is_no_namespace(
         pytest.skip("only root has directories mounted with another owner")
     monkeypatch.setattr(ground, "system_tool", lambda name: "/bin/false")
 
-    with pytest.raises(OSError, match="user namespaces|Broken pipe"):
+    with pytest.raises(OSError, match=r"user namespaces|Broken pipe"):
         ground._users(12345, 12345)
 
 

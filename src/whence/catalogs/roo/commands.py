@@ -118,11 +118,15 @@ async def read_command_output(
     | None = None,
     offset: Annotated[int, Meta(ge=0, description="First byte")] = 0,
     limit: Annotated[int, Meta(ge=1, description="How many bytes at most")] = _PART,
+    end: Annotated[bool, Meta(description="End the command first, if it still runs")] = False,
 ) -> Reply:
     """Read what a command wrote: part of it, or the lines that match; also while it still runs."""
+    from whence.work.exec.background import end_command
     from whence.work.exec.output import Matches, part_of
     from whence.work.exec.output import search as find
 
+    if end:
+        await end_command(ports, artifact_id)
     output, is_running = _output(ports, artifact_id)
     head = f"[Command Output: {artifact_id}]" + (" (still running)" if is_running else "")
     room = min(limit, _MOST_PART)

@@ -193,13 +193,14 @@ def _block(path: str, offset: int | None, limit: int | None, wanted: Indentation
 
 async def _add(answer: _Answer, files: Files, part: Part, room: int, *, images: bool) -> None:
     if part.path.lower().endswith(PICTURES):
-        answer.words.append(
-            f"File: {in_one_line(part.path)}\n{await _picture(answer, files, part, images)}"
-        )
-        return
-    found = await slices.read_part(files, part, room)
-    answer.truncated |= any(one.cut for one in found)
-    answer.words.append(f"File: {in_one_line(part.path)}\n{_page(part, found)}")
+        said = await _picture(answer, files, part, images)
+    else:
+        found = await slices.read_part(files, part, room)
+        answer.truncated |= any(one.cut for one in found)
+        if any(one.damaged for one in found):
+            answer.warnings.append(f"{part.path} is not valid UTF-8; � stands for other bytes")
+        said = _page(part, found)
+    answer.words.append(f"File: {in_one_line(part.path)}\n{said}")
 
 
 async def _picture(answer: _Answer, files: Files, part: Part, images: bool) -> str:

@@ -81,7 +81,7 @@ class Bubblewrap:
         standing = self._ground.prepare(given)
         try:
             options, complete = self._options(program, given, standing)
-            isolation = _isolation(files=complete and not standing.is_root)
+            isolation = _isolation(files=complete, root_inside=standing.is_root)
             check_demand(program, self.name, isolation)
             options += [part for pair in environment.items() for part in ("--setenv", *pair)]
             start = Wrapping(program, standing.identity).start
@@ -133,13 +133,13 @@ class Bubblewrap:
         self._ground.release(standing)
 
 
-def _isolation(*, files: bool) -> Isolation:
-    """All of it, but for files where that is not so and for processes without a filter of calls."""
+def _isolation(*, files: bool, root_inside: bool) -> Isolation:
+    """All of it, but for files not all looked at, processes without a filter, and root inside."""
     filtered = assemble(Sockets.OWN_NAMESPACE, os.uname().machine) is not None
     return Isolation(
-        Level.ENFORCED if files else Level.PARTIAL,
+        Level.ENFORCED if files and not root_inside else Level.PARTIAL,
         Level.ENFORCED,
-        Level.ENFORCED if filtered else Level.PARTIAL,
+        Level.ENFORCED if filtered and not root_inside else Level.PARTIAL,
     )
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from whence.errors import QuotaExceeded, Unavailable
 from whence.execute.ports import Ports, Shelf
-from whence.shapes.process import Confinement, Finished, Program
+from whence.shapes.process import Confinement, Finished, OnOutput, Program
 from whence.work.exec.bounds import GRACE_MS, within
 
 TOOL = "execute_command"
@@ -34,6 +34,7 @@ class Command:
         self._shelf = shelf
         self._kept = bytearray()
         self._task: asyncio.Task[Finished] | None = None
+        self._show: OnOutput | None = None
 
     @property
     def output(self) -> bytes:
@@ -46,6 +47,7 @@ class Command:
         Raises:
             Unavailable, NotFound, InvalidArgs, PermissionDenied: it cannot be started.
         """
+        self._show = ports.on_output
         self._task = asyncio.create_task(ports.processes.run(program, on_output=self._take))
         try:
             await asyncio.wait({self._task}, timeout=seconds)
@@ -54,6 +56,7 @@ class Command:
             await asyncio.wait({self._task})
             raise
         finally:
+            self._show = None  # the call is over, and what comes now is asked for
             if self._task.done():
                 self._shelf.jobs.pop(self.id, None)
         if self._task.done():
@@ -64,10 +67,16 @@ class Command:
 
     def end(self) -> None:
         """Stop it; what it has written by now is kept."""
-        self._store()
+        self._store("stopped with the session")
         if self._task is not None:
             with suppress(RuntimeError):  # the event loop is gone, and the command with it
                 self._task.cancel()
+
+    async def stop(self) -> None:
+        """Stop it and wait for its end."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
     def ended(self) -> Finished:
         """How it ended; asked once it has."""
@@ -81,16 +90,18 @@ class Command:
     def _take(self, data: bytes) -> None:
         self.total += len(data)
         self._kept += data[: max(MOST_KEPT - len(self._kept), 0)]
+        if self._show is not None:
+            self._show(data)
 
     def _ended(self, task: asyncio.Task[Finished]) -> None:
         """Called when it ends after its call: nobody waits for it, so that nothing is raised."""
         if not task.cancelled() and task.exception() is None:
             self.finished = task.result()
-        self._store()
-        self._shelf.jobs.pop(self.id, None)
+        if self.id in self._shelf.jobs:  # else it was stored when the session ended
+            self._store("stopped" if self.finished is None else told_end(self.finished))
+            del self._shelf.jobs[self.id]
 
-    def _store(self) -> None:
-        how = "stopped with the session" if self.finished is None else told_end(self.finished)
+    def _store(self, how: str) -> None:
         gap = b"" if not self._kept or self._kept.endswith(b"\n") else b"\n"
         self._shelf.keep(TOOL, self.id, self.output + gap + f"[{how}]\n".encode())
 
@@ -109,7 +120,7 @@ def start(ports: Ports, line: str, cwd: str, hidden: Sequence[str]) -> tuple[Com
     if len(shelf.jobs) >= MOST_RUNNING:
         raise QuotaExceeded(
             f"{len(shelf.jobs)} commands are running in the background: {', '.join(shelf.jobs)}",
-            "Wait for one of them to end, or do without another.",
+            "Wait for one of them to end, or end it by read_command_output with end.",
         )
     confinement = Confinement(
         writable=(ports.files.real("."),), hidden=tuple(hidden), resources=within(_DAY_S)
@@ -142,6 +153,13 @@ def output_of(ports: Ports, id: str) -> tuple[bytes, bool] | None:
         return running.output, True
     kept = ports.shelf.kept(TOOL, id)
     return None if kept is None else (kept, False)
+
+
+async def end_command(ports: Ports, id: str) -> None:
+    """End a command, if it still runs."""
+    running = ports.shelf.jobs.get(id) if ports.shelf is not None else None
+    if isinstance(running, Command):
+        await running.stop()
 
 
 def told_end(finished: Finished) -> str:

@@ -27,7 +27,7 @@ async def run_terminal(ports: Ports, cmd: Sequence[str], cwd: str, timeout_ms: i
         Confinement(writable=(ports.files.real("."),), resources=within(seconds)),
         timeout_s=seconds,
     )
-    done = await ports.processes.run(program)
+    done = await ports.processes.run(program, on_output=ports.on_output)
     if done.timed_out:
         raise _too_long(cmd[0], seconds, done)
     ran = Ran(_text(done.stdout), _text(done.stderr), done.exit_code, _ms(done))
