@@ -16,7 +16,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+import pytest
 
+from tests.execute.sandbox.driver import can_leave_root
 from whence.errors import WhenceError
 from whence.execute.containment import Root
 from whence.execute.files import WorkspaceFiles
@@ -36,6 +38,8 @@ TIMEOUT_MS = 20_000
 
 def drive(who: str, tool: str, runs: Iterable[Any], timeout_ms: int = TIMEOUT_MS) -> list[Any]:
     """What comes of each of the runs, made by root or by somebody else."""
+    if who == "user" and not can_leave_root():
+        pytest.skip("root cannot become anybody else in this container")
     request = {"who": who, "tool": tool, "runs": list(runs), "timeout_ms": timeout_ms}
     done = subprocess.run(
         [sys.executable, "-m", "tests.exec_driver"],

@@ -15,6 +15,7 @@ from whence.loop.session import Session
 from whence.shapes.approval import Answer, Question
 from whence.work.exec.background import MOST_RUNNING
 
+DAEMON = "(setsid sh -c 'while true; do echo x >> open/ticks; sleep 0.02; done' &) ; echo up; wait"
 WHY = "Prove that the tool keeps its promise"
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +32,7 @@ def opened(work: Path, name: str | None = None) -> Session:
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     folder = tmp_path / "work"
-    folder.mkdir()
+    (folder / "open").mkdir(parents=True)  # a weaker sandbox lets nothing be made beside .agent
     return folder
 
 
@@ -123,36 +124,34 @@ async def test_what_still_runs_at_the_end_of_the_session_is_ended_and_its_output
 ) -> None:
     before = asyncio.all_tasks()
     with opened(work, "one") as session:
-        line = "(setsid sh -c 'while true; do echo x >> ticks; sleep 0.02; done' &) ; echo up; wait"
-        said = await run(session, f"{line}; sleep 600", timeout=0.5)
+        said = await run(session, f"{DAEMON}; sleep 600", timeout=0.5)
         name = id_in(said)
         await until(lambda: read(session, name), lambda text: "1 | up" in text)
         left = asyncio.all_tasks() - before
     assert left
     await asyncio.wait(left)
-    ticks = (work / "ticks").read_bytes()
+    ticks = (work / "open" / "ticks").read_bytes()
     with opened(work, "one") as session:
         assert (await read(session, name)).endswith(
             "    1 | up\n    2 | [stopped with the session]"
         )
         await run(session, "sleep 0.2")
-        assert (work / "ticks").read_bytes() == ticks
+        assert (work / "open" / "ticks").read_bytes() == ticks
 
 
 @pytest.mark.requirement("exec:roo-end")
 async def test_a_background_command_is_ended_by_a_call_with_all_that_it_started(
     session: Session, work: Path
 ) -> None:
-    line = "(setsid sh -c 'while true; do echo x >> ticks; sleep 0.02; done' &) ; echo up; wait"
-    name = id_in(await run(session, f"{line}; trap '' TERM; sleep 600", timeout=0.1))
+    name = id_in(await run(session, f"{DAEMON}; trap '' TERM; sleep 600", timeout=0.1))
     await until(lambda: read(session, name), lambda text: "1 | up" in text)
     ended = await read(session, name, end=True)
-    ticks = (work / "ticks").read_bytes()
+    ticks = (work / "open" / "ticks").read_bytes()
     assert ended.endswith("    1 | up\n    2 | [stopped]")
     assert "still running" not in ended
     assert await read(session, name, end=True) == ended
     await run(session, "sleep 0.2")
-    assert (work / "ticks").read_bytes() == ticks
+    assert (work / "open" / "ticks").read_bytes() == ticks
 
 
 @pytest.mark.requirement("exec:roo-background")
@@ -167,17 +166,17 @@ async def test_only_so_many_commands_may_run_at_once(session: Session) -> None:
 
 
 async def test_a_call_that_is_stopped_takes_its_command_along(session: Session, work: Path) -> None:
-    line = "while true; do echo x >> ticks; sleep 0.02; done"
+    line = "while true; do echo x >> open/ticks; sleep 0.02; done"
     call = asyncio.create_task(session.call("execute_command", WHY, command=line))
     async with asyncio.timeout(30):
-        while not (work / "ticks").exists():
+        while not (work / "open" / "ticks").exists():
             await asyncio.sleep(0.01)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    ticks = (work / "ticks").read_bytes()
+    ticks = (work / "open" / "ticks").read_bytes()
     await run(session, "sleep 0.2")
-    assert (work / "ticks").read_bytes() == ticks
+    assert (work / "open" / "ticks").read_bytes() == ticks
 
 
 @pytest.mark.requirement("exec:roo-read")

@@ -184,3 +184,24 @@ async def test_a_quick_disk_that_fails_is_not_trusted_again() -> None:
         group.written()
         with pytest.raises(OSError, match="broken"):
             await group.wait()
+
+
+async def test_whoever_comes_between_the_end_of_a_sync_and_the_news_of_it_is_served() -> None:
+    group = GroupSync(lambda: None)
+
+    async def first() -> None:
+        group.written()
+        await group.wait()
+
+    async def late() -> None:
+        while group._running is None:
+            await asyncio.sleep(0)
+        running = group._running
+        while not running.done():
+            await asyncio.sleep(0)
+        group.written()
+        await group.wait()
+
+    await asyncio.gather(first(), late())
+    group.finish()
+    assert group.syncs >= 2

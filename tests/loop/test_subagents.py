@@ -113,6 +113,22 @@ async def test_a_child_that_cannot_be_read_is_a_fault_for_the_parent(tmp_path: P
     assert "PARSE_ERROR" in result.text
 
 
+@pytest.mark.requirement("loop:replay")
+async def test_a_journal_replays_agents_that_called_agents(tmp_path: Path) -> None:
+    long = "long " * 1000
+    inner = [{"say": "inside", "calls": [call("fs_write", path="x", content=long)]}, "it is done"]
+    write_agent(tmp_path, inner, WRITE, name="helper")
+    asked = [call("helper", input="one"), call("helper", input="two")]
+    path = write_agent(tmp_path, [{"calls": asked}, "both: {outcome}"], HELPER)
+    first = await load(path, ephemeral=True, session="first").run("go")
+    (tmp_path / "x").unlink()
+    heard = Heard()
+    again = await load(path, ephemeral=True, model="replay/first").run("go", on=heard)
+    assert again.text == first.text == "both: it is done"
+    assert (tmp_path / "x").read_text("utf-8") == long
+    assert [one.outcome.tool for one in heard.of(CallEnded)].count("fs.write") == 2
+
+
 @pytest.mark.requirement("agents:inline")
 async def test_an_agent_inside_a_message_is_answered_once_while_nothing_changes(
     tmp_path: Path,

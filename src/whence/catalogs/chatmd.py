@@ -79,10 +79,13 @@ def _page(file: str, found: Excerpt) -> str:
 def _go_on(found: Excerpt) -> tuple[str, ...]:
     if not found.truncated or found.first is None:
         return ()
+    cut = f"cut after {EXCERPT_CAP} bytes"
+    if found.goes_on:
+        cut = f"line {found.first + 1} is {cut} and not shown further"
     if found.left == 0:
-        return (f"the line goes on after {EXCERPT_CAP} bytes; the rest of it is not shown",)
+        return (cut,)
     following = found.first + len(found.lines)
-    return (f'cut after {EXCERPT_CAP} bytes; go on with {{"offset": {following}}}',)
+    return (f'{cut}; go on with {{"offset": {following}}}',)
 
 
 @tool(
@@ -95,12 +98,9 @@ def _go_on(found: Excerpt) -> tuple[str, ...]:
 )
 async def read_directory(ports: Ports, path: Annotated[str, "Directory to list"]) -> Reply:
     """List the entries of a directory, one name per line, not its subdirectories' entries."""
-    entries, total = await files.list_directory(ports.files, path)
+    entries, more = await files.list_directory(ports.files, path)
     names = "\n".join(in_one_line(entry.name) for entry in entries)
-    if total == len(entries):
-        return Reply(names)
-    more = f"{total} entries, the first {len(entries)} by name are shown"
-    return Reply(names, truncated=True, warnings=(more,))
+    return Reply(names, truncated=bool(more), warnings=more)
 
 
 @tool(

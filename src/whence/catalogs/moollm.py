@@ -81,11 +81,8 @@ class Hit:
 )
 async def fs_ls(ports: Ports, path: Annotated[str, "Directory to list"]) -> Reply:
     """List directory contents."""
-    entries, total = await files.list_directory(ports.files, path)
-    if total == len(entries):
-        return Reply(entries)
-    more = f"{total} entries, the first {len(entries)} by name are shown"
-    return Reply(entries, truncated=True, warnings=(more,))
+    entries, more = await files.list_directory(ports.files, path)
+    return Reply(entries, truncated=bool(more), warnings=more)
 
 
 @tool(

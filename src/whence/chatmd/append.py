@@ -68,6 +68,8 @@ class Appender:
         """Where this writer's last turn ends."""
         self._payloads = Folder(path.parent)
         self._unsynced: list[str] = []
+        self._is_new = False
+        """Whether the folder does not know for certain yet that there is such a file."""
 
     def append(self, turn: Rendered, *, durable: bool = False) -> Appended:
         """Add a turn; it outlives this process.
@@ -93,8 +95,9 @@ class Appender:
         with telling(self.path):
             self._payloads.sync(self._unsynced)
             self._unsynced.clear()
-            os.fsync(self._file)
-            sync_folder(self.path.parent)
+            os.fdatasync(self._file)
+            if self._is_new:
+                sync_folder(self.path.parent)
 
     def close(self) -> None:
         """Give the descriptors back."""
@@ -112,6 +115,7 @@ class Appender:
             os.close(self._file)
             self._file = -1
         self._file = lock(self.path, create=True)
+        self._is_new = self._is_new or os.fstat(self._file).st_size == 0
         return False
 
     def _append(self, turn: Rendered, *, known: bool, durable: bool) -> Appended:
@@ -125,8 +129,9 @@ class Appender:
         gap = b"" if place in (0, self._end) or self._ends_line(place) else b"\n"
         self._payloads.store(turn.payloads, durable=durable)
         _write(self._file, size, place, gap + turn.text, durable=durable)
-        if durable and place == 0:
+        if durable and self._is_new:
             sync_folder(self.path.parent)
+            self._is_new = False
         self._unsynced += [payload.path for payload in turn.payloads if not durable]
         start = place + len(gap)
         self._end = start + len(turn.text)

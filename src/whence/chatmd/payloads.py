@@ -168,7 +168,7 @@ class Folder:
 
 def _sync(file: int) -> None:
     try:
-        os.fsync(file)
+        os.fdatasync(file)
     finally:
         os.close(file)
 

@@ -203,6 +203,15 @@ def _optional(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
+def _whole_numbers(value: Any) -> Any:
+    """The value with 2 for 2.0, which is an integer to JSON Schema."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _whole_numbers(item) for key, item in value.items()}
+    return [_whole_numbers(item) for item in value] if isinstance(value, list) else value
+
+
 def _handler(
     function: Callable[..., Any], arguments: type[msgspec.Struct], *, takes_ports: bool
 ) -> Handler:
@@ -212,7 +221,10 @@ def _handler(
 
     def bound(given: JSONObject, ports: object) -> dict[str, Any]:
         try:
-            typed = convert(given, arguments)
+            try:
+                typed = convert(given, arguments)
+            except msgspec.ValidationError:
+                typed = convert(_whole_numbers(given), arguments)
         except msgspec.ValidationError as error:
             raise InvalidArgs(
                 f"{function.__name__}: {error}", "Give the argument the type that the schema says."

@@ -15,12 +15,14 @@ from time import monotonic
 from types import coroutine
 
 _QUICK_S = 0.001
+_took_s: dict[int, float] = {}
+"""How long each disk took for its last sync, by its device number."""
 
 
 class GroupSync:
     """Runs a blocking sync once for all who came before it started."""
 
-    def __init__(self, sync: Callable[[], None]) -> None:
+    def __init__(self, sync: Callable[[], None], disk: int | None = None) -> None:
         self.syncs = 0
         """How often the disk was asked."""
         self._sync = sync
@@ -29,7 +31,8 @@ class GroupSync:
         self._running: asyncio.Future[None] | None = None
         self._thread: ThreadPoolExecutor | None = None
         self._failure: BaseException | None = None
-        self._took_s = inf
+        self._disk = disk
+        self._took_s = inf if disk is None else _took_s.get(disk, inf)
         """How long the last sync took."""
 
     def written(self) -> None:
@@ -48,7 +51,9 @@ class GroupSync:
         while self._synced < wanted:
             if self._failure is not None:
                 raise self._failure
-            if self._running is not None or self._took_s >= _QUICK_S:
+            if self._just_ended():
+                await _one_round()  # waiting for it would not let anybody take note of its end
+            elif self._running is not None or self._took_s >= _QUICK_S:
                 await self._in_thread()
             elif not others_wrote:
                 await _one_round()  # whoever is about to append does so first
@@ -63,6 +68,14 @@ class GroupSync:
             self._thread = None
         self._call()
         self._synced = self._written
+
+    def _just_ended(self) -> bool:
+        running = self._running
+        return (
+            running is not None
+            and running.done()
+            and running.get_loop() is asyncio.get_running_loop()
+        )
 
     def _in_thread(self) -> Awaitable[None]:
         loop = asyncio.get_running_loop()
@@ -86,6 +99,8 @@ class GroupSync:
         started = monotonic()
         self._sync()
         self._took_s = monotonic() - started
+        if self._disk is not None:
+            _took_s[self._disk] = self._took_s
 
     def _done(self, covered: int, running: asyncio.Future[None]) -> None:
         self._running = None

@@ -47,8 +47,9 @@ class Journal:
         """Whether there is anything for `commit` to wait for."""
         self._store = store
         self._rotate_bytes, self._rotate_events = limits
-        self._group = GroupSync(store.sync)
-        self._redactor = Redactor()
+        self._group = GroupSync(store.sync, os.fstat(store.directory).st_dev)
+        self.redactor = Redactor()
+        """Takes secrets out of whatever is recorded."""
         self._place = Place()
 
     @classmethod
@@ -255,7 +256,7 @@ class Journal:
         seq, digest, data = standing.seq, standing.hash, b""
         for event in events:
             seq += 1
-            record, digest = sealed(top, compose(event, self._redactor), seq, digest)
+            record, digest = sealed(top, compose(event, self.redactor), seq, digest)
             data, top = data + record, b""
         place.size += self._store.append(data, place.size)
         place.events += len(events)

@@ -258,6 +258,8 @@ class Agent:
 
     def _asked(self, input: str | Mapping[str, Any]) -> Message:
         interface = self.file.resolved.interface
+        if isinstance(input, str) and not interface.inputs:
+            return Message.of("user", input)
         given = self._given(input)
         tool = Mounted(Tool("input", "", interface.input_schema, None), "input")
         checked, fault = schema.check(tool, given)
@@ -269,8 +271,6 @@ class Agent:
         inputs = self.file.resolved.interface.inputs
         if not isinstance(input, str):
             return dict(input)
-        if not inputs:
-            return {"input": input}
         try:
             return msgspec.json.decode(input, type=dict[str, Any])
         except msgspec.DecodeError as error:

@@ -6,6 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
@@ -83,17 +84,25 @@ async def _answer(element: said.Element, src: str, file: AgentFile, scope: Scope
     return text
 
 
+class _Kept(msgspec.Struct):
+    """An answer that may be given again."""
+
+    at: float
+    answer: str
+
+
 def _kept(store: Path) -> str | None:
     try:
-        value = msgspec.json.decode(read_file(str(store)))
+        kept = msgspec.json.decode(read_file(str(store)), type=_Kept)
     except (WhenceError, msgspec.DecodeError):
         return None
-    fresh = isinstance(value, dict) and time.time() - value.get("at", 0) < CACHED_S
-    return str(value["answer"]) if fresh else None
+    return kept.answer if 0 <= time.time() - kept.at < CACHED_S else None
 
 
 def _keep(store: Path, text: str) -> None:
-    store.parent.mkdir(mode=0o700, exist_ok=True)
+    """Remember an answer; where nothing can be written, it is asked for again."""
     part = store.with_suffix(f".{os.getpid()}.part")
-    part.write_bytes(msgspec.json.encode({"at": time.time(), "answer": text}))
-    part.replace(store)
+    with suppress(OSError):
+        store.parent.mkdir(mode=0o700, exist_ok=True)
+        part.write_bytes(msgspec.json.encode(_Kept(time.time(), text)))
+        part.replace(store)

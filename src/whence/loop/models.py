@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
+import msgspec
 import yaml
 
-from whence.errors import ParseError, Unavailable
+from whence.errors import NotFound, ParseError, Unavailable
+from whence.journal.artifacts import artifact_path
 from whence.journal.read import read_entries
 from whence.loop.agent_file import load_agent, read_file
 from whence.loop.conversation import Reader
+from whence.provider.arguments import make_call
 from whence.provider.model import Model
 from whence.provider.recorded import Answer, RecordedModel, answers_in, read_script
-from whence.shapes.item import Item, Message, ToolCall
+from whence.shapes.item import Item, Message
 
 EMBEDDED = "local/smollm2"
 """What runs where no other model can."""
@@ -52,7 +56,7 @@ def open_any(id: str, workspace: str, environ: Mapping[str, str]) -> Model:
             text = read_file(os.path.join(workspace, name))
             return RecordedModel(id, read_script(_yaml(text, name), name))
         case "replay":
-            return RecordedModel(id, _recording(name, workspace))
+            return RecordedModel(id, *_recording(name, workspace))
         case "local":
             from whence.provider.local.model import open_local
 
@@ -80,32 +84,46 @@ def _yaml(text: bytes, shown: str) -> object:
         raise ParseError(f"{shown} is not YAML: {error}", "Correct it.") from None
 
 
-def _recording(name: str, workspace: str) -> list[Answer]:
+def _recording(name: str, workspace: str) -> list[list[Answer]]:
     """The answers of a transcript, or of a session's journal where it is the name of one."""
     path = os.path.join(workspace, name)
     journal = os.path.join(workspace, ".agent", "sessions", name)
     if os.path.isdir(journal) and not os.path.isfile(path):
-        return answers_in(_journalled(journal))
+        return [answers_in(items) for items in _journalled(journal)]
     agent = load_agent(path, workspace, run_python=False)
-    return answers_in(Reader(agent, workspace).items())
+    return [answers_in(Reader(agent, workspace).items())]
 
 
-def _journalled(directory: str) -> list[Item]:
-    """The conversation as far as a journal tells it: what was said and called, turn by turn."""
-    items: list[Item] = []
+def _journalled(directory: str) -> list[list[Item]]:
+    """Conversations as far as a journal tells them: the agent's own, then those of sub-agents.
+
+    Sub-agents come in the order in which they were called.
+    """
+    spoken: dict[str | None, list[Item]] = {None: []}
     for entry in read_entries(directory):
         fields: Mapping[str, Any] = entry.fields
+        items = spoken.setdefault(fields.get("parent"), [])
         if entry.type == "model_turn":
             items.append(Message.of("user", ""))
             if fields.get("text"):
-                items.append(Message.of("assistant", str(fields["text"])))
-        elif entry.type == "tool_call" and "parent" not in fields:
-            args = dict(fields.get("args") or {})
-            items.append(ToolCall("", str(fields["tool"]), _json(args), args))
-    return items
+                items.append(Message.of("assistant", _said(fields["text"])))
+        elif entry.type == "tool_call":
+            spoken.setdefault(str(fields["call_id"]), [])
+            items.append(make_call("", str(fields["tool"]), _arguments(directory, fields)))
+    return [items for items in spoken.values() if items]
 
 
-def _json(value: Any) -> str:
-    import msgspec
+def _said(text: Any) -> str:
+    """Words of a turn; of many, the journal has only the first."""
+    return f"{text['head']}…" if isinstance(text, dict) else str(text)
 
-    return msgspec.json.encode(value).decode()
+
+def _arguments(directory: str, fields: Mapping[str, Any]) -> str:
+    """The arguments of a call: as the journal has them, or beside it where they are long."""
+    if "unparsed" in fields:
+        return str(fields["unparsed"])
+    name = artifact_path(str(fields["tool"]), f"{fields['call_id']}.args.json")
+    args = dict(fields.get("args") or {})
+    with suppress(NotFound):
+        args |= msgspec.json.decode(read_file(os.path.join(directory, name)))
+    return msgspec.json.encode(args).decode()

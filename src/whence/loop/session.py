@@ -22,7 +22,6 @@ from whence.gate.gate import named_paths
 from whence.gate.permission import SANDBOXED
 from whence.gate.quota import Usage, fingerprint
 from whence.journal.read import last_entries
-from whence.journal.redact import Redactor
 from whence.journal.sessions import SESSIONS
 from whence.journal.write import Journal
 from whence.loop import events
@@ -89,7 +88,7 @@ class Session:
         )
         journal.append(*map(events.half_done, half_done))
         usage, ids = _so_far(journal)
-        known, redactor = Known(journal.directory), Redactor()
+        known, redactor = Known(journal.directory), journal.redactor
         shelf = SessionShelf(journal.directory, root.prefix, redactor)
         self._room = Room(
             root, toolbox, policy, journal, usage, processes, redactor, known, shelf, ids, approver

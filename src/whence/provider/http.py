@@ -13,6 +13,7 @@ import socket
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 
@@ -174,11 +175,17 @@ def _reason(error: BaseException) -> str:
     return told[-1] if told else str(error) or "it hung up"
 
 
+@cache
+def _no_tls() -> ssl.SSLContext:
+    """Something to give where it is not used: reading the system's certificates is slow."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 def _transport(
     url: httpx2.URL, proxy: str | None, tls: ssl.SSLContext | None
 ) -> httpx2.AsyncHTTPTransport:
     if tls is None and url.scheme == "http":
-        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # not used; reading the system's is slow
+        tls = _no_tls()
     try:
         return httpx2.AsyncHTTPTransport(
             verify=tls or True,

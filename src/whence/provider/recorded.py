@@ -44,11 +44,14 @@ class Answer:
 
 
 class RecordedModel:
-    """Gives its answers one after the other, whatever it is asked."""
+    """Gives its answers one after the other, whatever it is asked.
 
-    def __init__(self, id: str, answers: Iterable[Answer]) -> None:
+    Of several recorded conversations each new one gets the next; the last is for all that follow.
+    """
+
+    def __init__(self, id: str, *conversations: Iterable[Answer]) -> None:
         self._id = id
-        self._answers = iter(tuple(answers))
+        self._conversations = [iter(tuple(answers)) for answers in conversations]
 
     @property
     def id(self) -> str:
@@ -59,7 +62,9 @@ class RecordedModel:
         self, settings: Settings, tools: Toolbox, *, xml: bool = False
     ) -> RecordedConversation:
         """Go on with the answers that no other conversation was given."""
-        return RecordedConversation(self._id, self._answers)
+        last = len(self._conversations) == 1
+        answers = self._conversations[0] if last else self._conversations.pop(0)
+        return RecordedConversation(self._id, answers)
 
     async def aclose(self) -> None:
         """Nothing is held."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from whence.errors import InvalidArgs
 from whence.execute.ports import Files
@@ -35,6 +36,8 @@ class Excerpt:
     """Less than what was asked for."""
     left: int | None = None
     """How many of the lines that were asked for are missing, where that is known."""
+    goes_on: bool = False
+    """Whether the only line is longer than what fits, and cut."""
 
 
 def below_root(path: str, root: str | None) -> str:
@@ -69,24 +72,33 @@ async def read_excerpt(
         total = lines.known_total if huge else await lines.total()
         if before < offset:
             return _last(lines, path, count, total, cap) if count else Excerpt((), offset, total)
-        shown, whole = _window(lines, place, count, cap)
+        seen = _window(lines, place, count, cap)
     left = None
-    if not whole and total is not None:
-        left = min(total - offset, total if count is None else count) - len(shown)
-    return Excerpt(_decoded(shown, path, offset), offset, total, not whole, left)
+    if not seen.whole and total is not None:
+        left = min(total - offset, total if count is None else count) - len(seen.lines)
+    shown = _decoded(seen.lines, path, offset)
+    return Excerpt(shown, offset, total, not seen.whole, left, seen.goes_on)
 
 
 def _last(lines: Lines, path: str, count: int, total: int | None, cap: int) -> Excerpt:
     """The last lines, as many as fit."""
     place = lines.tail(count, cap)
-    shown, _ = _window(lines, place, None, cap)
+    shown = _window(lines, place, None, cap).lines
     first = None if total is None else total - len(shown)
     decoded = _decoded(shown, path, first or 0)
     return Excerpt(decoded, first, total, truncated=place > 0 and len(shown) < count)
 
 
-def _window(lines: Lines, place: int, count: int | None, cap: int) -> tuple[list[bytes], bool]:
-    """The lines from a place on, and whether they are all that was asked for."""
+class _Seen(NamedTuple):
+    lines: list[bytes]
+    whole: bool
+    """Whether they are all that was asked for."""
+    goes_on: bool = False
+    """Whether the only one is cut."""
+
+
+def _window(lines: Lines, place: int, count: int | None, cap: int) -> _Seen:
+    """The lines from a place on."""
     most = min(max(lines.size - place, 0), cap + 1)
     data = lines.read(place, most if count is None else min(most, _FIRST_LOOK))
     if count is not None and len(data) < most and data.count(b"\n") < count:
@@ -96,9 +108,9 @@ def _window(lines: Lines, place: int, count: int | None, cap: int) -> tuple[list
     if ended and rest:
         shown.append(rest)
     elif not ended and not shown and count != 0:  # a line that is too long is shown in part
-        return [_PART_OF_CHARACTER.sub(b"", rest[:cap])], False
+        return _Seen([_PART_OF_CHARACTER.sub(b"", rest[:cap])], whole=False, goes_on=True)
     enough = count is not None and len(shown) >= count
-    return (shown[:count] if enough else shown), ended or enough
+    return _Seen(shown[:count] if enough else shown, ended or enough)
 
 
 def _decoded(lines: Sequence[bytes], path: str, before: int) -> list[str]:

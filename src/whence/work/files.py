@@ -23,6 +23,7 @@ LIST_CAP = 1_000
 _CHUNK = 1 << 20
 _TAIL = 1 << 16
 """Where the last line ending is looked for."""
+_SHORT = 2
 _LAST = 256
 """Enough to see whether a file is text where something is to be added."""
 
@@ -72,8 +73,8 @@ class Copied:
     bytes_written: int
 
 
-async def list_directory(files: Files, path: str) -> tuple[list[Listed], int]:
-    """The entries by name, at most LIST_CAP, and how many there are."""
+async def list_directory(files: Files, path: str) -> tuple[list[Listed], tuple[str, ...]]:
+    """The entries by name, at most LIST_CAP, and a warning where there are more."""
     total = 0
 
     def counted() -> Iterator[Info]:
@@ -83,7 +84,9 @@ async def list_directory(files: Files, path: str) -> tuple[list[Listed], int]:
             yield entry
 
     first = heapq.nsmallest(LIST_CAP, counted(), key=lambda entry: entry.name)
-    return [_listed(files, path, entry) for entry in first], total
+    more = f"{total} entries, the first {LIST_CAP} by name are shown"
+    listed = [_listed(files, path, entry) for entry in first]
+    return listed, (more,) if total > LIST_CAP else ()
 
 
 def _entries(files: Files, path: str) -> Iterator[Info]:
@@ -315,8 +318,18 @@ def _with_neighbours(files: Files, path: str, error: NotFound) -> NotFound:
         names = [entry.name for entry, _ in zip(files.entries(parent or "."), range(5000))]  # noqa: B905
     except (NotFound, InvalidArgs, PermissionDenied):
         return error
-    close = [match[0] for match in process.extract(name, names, limit=3, score_cutoff=60)]
+    found = process.extract(name, names, scorer=_likeness, limit=3, score_cutoff=60)
+    close = [match[0] for match in found if match[0] != ".agent"]
     if not close:
         return error
     shown = ", ".join(f"{parent}/{item}" if parent else item for item in close)
     return NotFound(error.message, f"Did you mean {shown}?", details={"closest": close})
+
+
+def _likeness(one: str, other: str, *, score_cutoff: float | None = None) -> float:
+    """How alike two names are, of 100 points."""
+    from rapidfuzz import fuzz
+
+    # Parts count, too, but a letter is part of any name.
+    measure = fuzz.ratio if min(len(one), len(other)) <= _SHORT else fuzz.WRatio
+    return measure(one, other, score_cutoff=score_cutoff)

@@ -105,6 +105,7 @@ def load_picture(data: bytes, name: str, limits: ImageLimits = IMAGE_LIMITS) -> 
     fits = size is not None and max(size) <= limits.edge and len(data) <= limits.sent_bytes
     try:
         import PIL.Image as imaging  # noqa: N813
+        from PIL import UnidentifiedImageError
     except ImportError:
         if not fits or size is None or found.media_type is None:
             raise _needs_library(name, found, size, limits) from None
@@ -113,6 +114,8 @@ def load_picture(data: bytes, name: str, limits: ImageLimits = IMAGE_LIMITS) -> 
         warnings.simplefilter("ignore")
         try:
             return _prepared(imaging, data, name, found, limits, fits=fits)
+        except UnidentifiedImageError:  # whose message names an object in memory
+            raise _broken(name, found, "its header is damaged") from None
         except imaging.DecompressionBombError as error:
             raise QuotaExceeded(f"{name!r}: {error}", "Give a smaller one.") from None
         except (

@@ -13,7 +13,7 @@ from whence.errors import InvalidArgs
 from whence.execute.process import Processes
 from whence.execute.sandbox import proxy
 from whence.execute.sandbox.choose import best_sandbox
-from whence.shapes.process import Confinement, Finished, Program
+from whence.shapes.process import Confinement, Finished, Level, Program
 
 pytestmark = [
     pytest.mark.anyio,
@@ -46,7 +46,7 @@ async def test_a_declared_host_is_reached(tmp_path: Path, way: tuple[str, ...]) 
 
     assert (ended.exit_code, ended.stdout) == (0, b"hello")
     assert server.targets == ["/page?q=1"]
-    assert ended.isolation.full
+    assert ended.isolation.network is Level.ENFORCED
 
 
 @pytest.mark.requirement("sandbox:hosts")

@@ -29,7 +29,7 @@ def stuck(token: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="whence-stuck-") as place:
         Path(place).chmod(0o755)
         path = Path(place, token)
-        path.write_text("#!/bin/sh\nwhile :; do sleep 1000; done\n", "utf-8")
+        path.write_text("#!/usr/bin/python3 -IS\nimport signal\nsignal.pause()\n", "utf-8")
         path.chmod(0o755)
         yield str(path)
 

@@ -262,7 +262,7 @@ def test_a_similar_line_is_found_when_none_is_equal() -> None:
 def test_a_hunk_that_reaches_beyond_the_end_says_so() -> None:
     error = refused("@@ -1,3 +1,3 @@\n a\n b\n-c\n+C\n", "a\nb\n")
 
-    assert "it expects 'c' as line 3, after the end of the file" in error.message
+    assert "'c' should be line 3, after the end of the file" in error.message
     assert part(error.details, "first_difference")["found"] is None
 
 

@@ -194,12 +194,13 @@ def test_the_code_has_no_network_no_home_and_no_secrets(who: str) -> None:
     assert set(names) <= {"HOME", "LANG", "LC_CTYPE", "PATH", "PWD", "TMPDIR"}
 
 
-def test_two_runs_share_nothing() -> None:
+def test_two_runs_share_nothing(who: str) -> None:
+    temporary = "import tempfile\nplace = tempfile.gettempdir()\n"
     left, seen = drive(
-        "user",
+        who,
         "python",
-        ["open('left', 'w').write('x')\nopen('/tmp/left', 'w').write('x')",
-         "import os\nos.listdir('.') + os.listdir('/tmp')"],
+        [f"{temporary}open('left', 'w').write('x')\nopen(place + '/left', 'w').write('x')",
+         f"{temporary}import os\nos.listdir('.') + os.listdir(place)"],
     )  # fmt: skip
     assert left["value"]["artifacts"][0]["path"] == "left"
     listed: list[Any] = seen["value"]["return_value"]

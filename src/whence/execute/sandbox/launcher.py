@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 _PDEATHSIG, _SUBREAPER, _NO_NEW_PRIVS, _CAPBSET_DROP, _SECCOMP = 1, 36, 38, 24, 22
@@ -83,17 +84,31 @@ def _become(orders: dict[str, Any]) -> NoReturn:
     os._exit(FAILED)
 
 
-def _descendants(pid: int) -> list[int]:
+def _children(pid: int) -> list[int]:
+    """Those of every thread, which the kernel lists apart."""
+    found: list[int] = []
     try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as listed:
-            children = [int(child) for child in listed.read().split()]
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", encoding="utf-8") as listed:
+                found += map(int, listed.read().split())
     except OSError:
-        return []
-    return children + [deeper for child in children for deeper in _descendants(child)]
+        pass  # it is gone, and its children have come to us
+    return found
+
+
+def _descendants() -> list[int]:
+    found = _children(os.getpid())
+    for pid in found:  # which grows meanwhile
+        found += _children(pid)
+    return found
 
 
 def _signal_all(number: int) -> None:
-    for pid in _descendants(os.getpid()):
+    _signal(_descendants(), number)
+
+
+def _signal(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
         try:
             os.kill(pid, number)
         except ProcessLookupError:
@@ -114,9 +129,14 @@ def _reaped() -> dict[int, int]:
 
 
 def _sweep() -> None:
-    """End whatever is left, until nothing is."""
-    while _descendants(os.getpid()):
-        _signal_all(signal.SIGKILL)
+    """End whatever is left, until nothing is; stopped first, so that it cannot multiply."""
+    while left := set(_descendants()):
+        stopped: set[int] = set()
+        while left - stopped:
+            _signal(left - stopped, signal.SIGSTOP)
+            stopped |= left
+            left = set(_descendants())
+        _signal(stopped, signal.SIGKILL)
         _reaped()
 
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from whence.errors import Conflict, InvalidArgs
-from whence.work.edits.closest import compare, listed
+from whence.work.edits.closest import compare
 from whence.work.edits.diff_blocks import Block
 from whence.work.edits.numbered import first_number, without_numbers
 from whence.work.edits.runs import MANY, Likeness, Lines
 from whence.work.edits.splice import Edit, Source
 from whence.work.edits.unified.make import changes
+from whence.work.edits.words import listed
 
 _NEARBY = 5
 """A stated line may be so far off, where other fits are several times as far."""
@@ -187,9 +188,9 @@ def _missing(lines: Lines, block: Block) -> Conflict:
 def _ambiguous(block: Block, places: Sequence[int]) -> Conflict:
     numbers = [place + 1 for place in places]
     stated = block.start_line
-    where = "without a line number" if stated is None else f"line {stated}, as stated, does not say"
+    where = "no line is stated" if stated is None else f"line {stated}, as stated, decides nothing"
     return Conflict(
-        f"ambiguous: it fits at {listed(numbers)}, and {where} which one",
+        f"ambiguous: it fits at {listed(numbers)}, and {where}",
         "State the line with :start_line:, or add lines until it fits in one place only.",
         details={"reason": "ambiguous", "candidates": numbers},
     )

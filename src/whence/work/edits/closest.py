@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from whence.work.edits.words import cut, difference
+
 if TYPE_CHECKING:
     from whence.work.edits.nearest import Around, Region
 
 _SHOWN_LINES = 40
-_SHOWN_CHARS = 300
 
 
 def compare(
@@ -33,19 +34,14 @@ def compare(
     details: dict[str, object] = {
         "reason": "missing",
         "closest": _shown(lines, region, skipped),
-        "first_difference": {"line": number, "expected": _cut(asked), "found": _cut(found)},
+        "first_difference": {
+            "line": number,
+            "expected": None if asked is None else cut(asked),
+            "found": None if found is None else cut(found),
+        },
     }
     where = f"lines {skipped + region.start + 1}-{skipped + region.end} are closest"
     return f"{where}: {_words(number - 1, asked, found)}", details
-
-
-def listed(numbers: Sequence[int], most: int = 8) -> str:
-    """`line 3`, `lines 3, 9 and 12`, or the first few of many."""
-    if len(numbers) == 1:
-        return f"line {numbers[0]}"
-    if len(numbers) > most:
-        return f"lines {', '.join(map(str, numbers[:most]))} and {len(numbers) - most} more"
-    return f"lines {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
 
 def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Around:
@@ -67,26 +63,16 @@ def _first_difference(lines: Sequence[str], wanted: Sequence[str], start: int) -
 
 
 def _words(at: int, asked: str | None, found: str | None) -> str:
-    if found is None:
-        return f"{_cut(asked)!r} should be line {at + 1}, after the end of the file"
-    if asked is None:
-        return f"they are followed by {_cut(found)!r}"
-    text = f"line {at + 1} should be {_cut(asked)!r} and is {_cut(found)!r}"
-    only_space = "".join(asked.split()) == "".join(found.split())
-    return f"{text} (they differ only in white space)" if only_space else text
+    if asked is not None:
+        return difference(at + 1, asked, found)
+    return f"they are followed by {cut(found or '')!r}"
 
 
 def _shown(lines: Sequence[str], region: Region, skipped: int) -> dict[str, object]:
-    text = [_cut(line) or "" for line in lines[region.start : region.end][:_SHOWN_LINES]]
+    text = [cut(line) for line in lines[region.start : region.end][:_SHOWN_LINES]]
     return {
         "start": skipped + region.start + 1,
         "end": skipped + region.end,
         "text": "\n".join(text),
         "similarity": region.score,
     }
-
-
-def _cut(line: str | None) -> str | None:
-    if line is None or len(line) <= _SHOWN_CHARS:
-        return line
-    return line[: _SHOWN_CHARS - 1] + "…"

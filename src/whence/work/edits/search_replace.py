@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from whence.errors import Conflict, InvalidArgs
-from whence.work.edits.closest import compare, listed
+from whence.work.edits.closest import compare
 from whence.work.edits.numbered import is_numbered
 from whence.work.edits.splice import Edit, Source
+from whence.work.edits.words import listed
 
 Likeness: TypeAlias = Literal["exact", "whitespace", "tokens"]
 """How the text was found: as it is, with other white space in its lines, or word by word."""
@@ -154,7 +155,7 @@ def _missing(source: Source, wanted: Wanted, old: str) -> Conflict:
     if is_numbered(lines):
         way_out = "Leave out the line numbers that stand before the text when a file is read."
     return Conflict(
-        f"no match for {wanted.old_name} {_quoted(old)}: {said}",
+        f"No match found for {wanted.old_name} {_quoted(old)}: {said}",
         way_out,
         details={**details, "argument": wanted.old_name},
     )
@@ -163,14 +164,14 @@ def _missing(source: Source, wanted: Wanted, old: str) -> Conflict:
 def _miscounted(
     source: Source, wanted: Wanted, likeness: Likeness, spans: Sequence[_Span]
 ) -> Conflict:
-    numbers = [source.line_of(start) for start, _ in spans[:100]]
+    numbers = list(dict.fromkeys(source.line_of(start) for start, _ in spans[:100]))
     how = {"exact": "", "whitespace": ", white space aside", "tokens": ", word by word"}[likeness]
-    expected = "once" if wanted.times == 1 else f"{wanted.times} times"
     overlaps = len(spans) == wanted.times
-    found = "in ways that overlap" if overlaps else f"{len(spans)} times"
+    matches = "1 match" if len(spans) == 1 else f"{len(spans)} matches"
+    found = "matches that overlap" if overlaps else matches
     return Conflict(
-        f"{wanted.old_name} {_quoted(wanted.old)} should be there {expected} and is there {found}"
-        f"{how}: {listed(numbers)}",
+        f"Found {found} for {wanted.old_name} {_quoted(wanted.old)}{how}, expected {wanted.times}: "
+        f"{listed(numbers)}",
         "Add lines from above or below until it fits only where it should, or say how many are "
         "meant.",
         details={

@@ -36,9 +36,12 @@ _CLEANED = (
     'aside:not(section *, [role^="doc-"],[role=note],[class*=footnote],[class*=admonition]),'
     "span:is([hidden],[aria-hidden=true],.sr-only,.visually-hidden,.mw-editsection,.linenos,"
     '.tooltipped,[style*="display:none"],[style*="display: none"]),'
-    'a:is([title],[href^=" "],[href^="\\A "],[href^="javascript:" i])'
+    'a:is([title],[href^=" "],[href^="\\A "],[href^="javascript:" i]),'
+    ":is(b,strong,i,em,s,del):has(table,pre)"
 )
-"""Dropped before, and links with something to remove: titles, blanks, scripts as addresses."""
+"""Dropped before; links with something to remove: titles, blanks, scripts as addresses; and what
+would put its signs into the first and last line of a block."""
+_FORMATTING = frozenset({"b", "strong", "i", "em", "s", "del"})
 _LANGUAGE = re.compile(
     r"(?:^|\s)(?:highlight-(?:source-|text-)?|language-|lang-|brush:\s*)([\w+#.-]+)"
 )
@@ -128,6 +131,8 @@ def _clean(page: LexborHTMLParser) -> None:
     for node in page.css(_CLEANED):
         if node.tag == "a":
             _clean_link(node)
+        elif node.tag in _FORMATTING:
+            node.unwrap()
         else:
             node.decompose()
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from whence.errors import Conflict
 from whence.work.edits.unified.place import MANY, Misfit, Search, applied_at, is_applied
 from whence.work.edits.unified.shapes import Hunk
+from whence.work.edits.words import cut, listed_places
 
 if TYPE_CHECKING:
     from whence.work.edits.nearest import Region
 
 _ONCE_MORE = "If lines shall be added once more, give context lines above and below them."
 _SHOWN_LINES = 60
-_SHOWN_CHARS = 300
 
 
 def misfit(search: Search, hunks: Sequence[Hunk], found: Misfit) -> Conflict:
@@ -106,8 +106,9 @@ def _stale(search: Search, found: Misfit) -> Conflict:
     at, expected, is_there = _first_difference(keys, hunk.old_keys, closest.start)
     details["closest"] = _closest(keys, closest)
     details["first_difference"] = _difference(at, expected, is_there)
+    said = difference(at + 1, expected[0], is_there[0] if is_there else None)
     return Conflict(
-        f"{_named(hunk)} does not fit: {_comparison(at, expected, is_there)}",
+        f"{_named(hunk)} does not fit: {said}",
         f"Read lines {_range(closest.start - 3, closest.end + 3, len(keys))} again and rebuild "
         "the hunk from what stands there now.",
         details=details,
@@ -200,17 +201,9 @@ def _first_difference(
 def _difference(at: int, expected: Sequence[str], is_there: Sequence[str]) -> dict[str, object]:
     return {
         "line": at + 1,
-        "expected": _cut(expected[0]) if expected else None,
-        "found": _cut(is_there[0]) if is_there else None,
+        "expected": cut(expected[0]) if expected else None,
+        "found": cut(is_there[0]) if is_there else None,
     }
-
-
-def _comparison(at: int, expected: Sequence[str], is_there: Sequence[str]) -> str:
-    if not is_there:
-        return f"it expects {_cut(expected[0])!r} as line {at + 1}, after the end of the file"
-    text = f"line {at + 1} should be {_cut(expected[0])!r} and is {_cut(is_there[0])!r}"
-    only_space = "".join(expected[0].split()) == "".join(is_there[0].split())
-    return text + " (they differ only in white space)" if only_space else text
 
 
 def _closest(keys: Sequence[str], region: Region) -> dict[str, object]:
@@ -227,12 +220,7 @@ def _named(hunk: Hunk) -> str:
 
 
 def _listed(places: Sequence[int]) -> str:
-    numbers = [str(place + 1) for place in places]
-    if len(numbers) == 1:
-        return f"line {numbers[0]}"
-    if len(numbers) >= MANY:
-        return f"lines {', '.join(numbers)} and more"
-    return f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return listed_places(places, MANY)
 
 
 def _range(start: int, end: int, total: int) -> str:
@@ -244,8 +232,4 @@ def _count(lines: int) -> str:
 
 
 def _shown(lines: Sequence[str]) -> list[str]:
-    return [_cut(line) for line in lines[:_SHOWN_LINES]]
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"
+    return [cut(line) for line in lines[:_SHOWN_LINES]]

@@ -8,8 +8,8 @@ Everything here is pure: text in, text out. The files are the caller's affair.
 **What is forgiven in a patch.** White space around the markers, a here-document or a Markdown fence
 around the patch, empty lines between sections and below hunks, a bare `***`, `@@` doubled or left
 at the end, `@@text` without a space, line numbers after `@@`, a blank context line without its
-space. A line in a hunk that has no sign is taken like the one before it, with a warning. A patch
-without its last line is refused: it did not arrive whole.
+space, one that stands for the end of the file. A line in a hunk that has no sign is taken like the
+one before it, with a warning. A patch without its last line is refused: it did not arrive whole.
 
 **Where a hunk goes.** All its old lines, context and removed ones, must be there, at the least
 forgiving level at which they are anywhere: as they are, without white space at line ends, without

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 
+from whence.errors import Conflict
 from whence.work.edits.v4a import whole
 from whence.work.edits.v4a.grammar import shown
 from whence.work.edits.v4a.indent import Reindent
@@ -18,6 +21,9 @@ _OVERLOOKED = (
     "white space around lines",
     "white space, quotes, dashes and the like",
 )
+
+
+_IS_END = "was taken for the end of the file"
 
 
 class Edited:
@@ -49,6 +55,35 @@ def apply(update: Update, text: str) -> Edited:
     found = whole.placed(text, update.hunks)
     if found.text is not None:
         return Edited(found.text, lambda: _exact_spots(text, found.places))
+    try:
+        return _apply(update, text, found)
+    except Conflict:
+        # What stands below the last newline looks like a blank line to who splits a text at them.
+        ending = _without_blank_end(update)
+        if ending is not None:
+            with suppress(Conflict):
+                edited = _apply(ending, text, found)
+                edited.warnings += (f"the blank line below hunk {len(ending.hunks)} {_IS_END}",)
+                return edited
+        raise
+
+
+def _without_blank_end(update: Update) -> Update | None:
+    """The same without a blank context line below all others, which must then end the file."""
+    *hunks, last = update.hunks
+    if not last.tail or len(last.old) < 2 or last.old[-1].strip():
+        return None
+    ending = last._replace(
+        signs=last.signs[:-1],
+        lines=last.lines[:-1],
+        old=last.old[:-1],
+        tail=last.tail - 1,
+        ends_file=True,
+    )
+    return replace(update, hunks=(*hunks, ending))
+
+
+def _apply(update: Update, text: str, found: whole.Placed) -> Edited:
     file = FileLines(text)
     seeker = Seeker(update, text, file.keys, hint=max(found.places, default=0))
     spots = seeker.spots(_exact_spots(text, found.places))

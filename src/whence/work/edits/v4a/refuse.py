@@ -8,6 +8,7 @@ from whence.errors import Conflict
 from whence.work.edits.closest import compare
 from whence.work.edits.v4a.grammar import END_OF_FILE, shown
 from whence.work.edits.v4a.shapes import Hunk
+from whence.work.edits.words import cut, listed_places
 
 MANY = 20
 """How many candidate lines are looked for."""
@@ -18,7 +19,6 @@ _REACH = 1000
 """How many lines on each side of the expected place are looked at first."""
 _ALIKE = 75
 """From so many of 100 points on, what is close by is not compared with the rest of the file."""
-_SHOWN_CHARS = 300
 
 
 def stale(path: str, lines: Sequence[str], hunk: Hunk, expected: int) -> Conflict:
@@ -99,13 +99,13 @@ def no_such_line(path: str, lines: Sequence[str], hunk: Hunk, anchor: str) -> Co
     from rapidfuzz import process
 
     found = process.extract(anchor.strip(), lines, limit=3, score_cutoff=60)
-    close = [{"line": at + 1, "text": _cut(line)} for line, _, at in found]
+    close = [{"line": at + 1, "text": cut(line)} for line, _, at in found]
     like = ", ".join(f"{shown(line.strip())} (line {at + 1})" for line, _, at in found)
     return Conflict(
         f"No such line in {path}: {_named(hunk)} is anchored to {shown(anchor)}",
         f"Nothing was changed. {f'Did you mean {like}? ' if like else ''}"
         "After @@ goes a whole line of the file.",
-        details={**_details(path, hunk, "anchor"), "anchor": _cut(anchor), "closest": close},
+        details={**_details(path, hunk, "anchor"), "anchor": cut(anchor), "closest": close},
     )
 
 
@@ -146,7 +146,7 @@ def _details(path: str, hunk: Hunk, reason: str) -> dict[str, object]:
         "path": path,
         "hunk": hunk.number,
         "patch_line": hunk.line,
-        "expected": [_cut(line) for line in hunk.old[:_SHOWN_LINES]],
+        "expected": [cut(line) for line in hunk.old[:_SHOWN_LINES]],
     }
 
 
@@ -163,12 +163,7 @@ def _below(hunk: Hunk) -> str:
 
 
 def _listed(places: Sequence[int]) -> str:
-    numbers = [str(place + 1) for place in places]
-    if len(numbers) == 1:
-        return f"line {numbers[0]}"
-    if len(numbers) >= MANY:
-        return f"lines {', '.join(numbers)} and more"
-    return f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return listed_places(places, MANY)
 
 
 def _range(low: int, high: int) -> str:
@@ -176,8 +171,4 @@ def _range(low: int, high: int) -> str:
 
 
 def _block(lines: Sequence[str]) -> str:
-    return "\n".join([_cut(line) for line in lines[:_SHOWN_LINES]])
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"
+    return "\n".join([cut(line) for line in lines[:_SHOWN_LINES]])
