@@ -109,6 +109,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "execute_command": {"command!": TEXT, "cwd": TEXT, "timeout": {"type": "number"}},
     "read_command_output": {
         "artifact_id!": TEXT, "search": TEXT, "offset": NUMBER, "limit": NUMBER,
+        "end": {"type": "boolean"},  # ours: Roo's user ends a command, here the model can
     },
 }  # fmt: skip
 GROUPS = {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.chatmd.trees import texts
 from whence.chatmd import append as room
-from whence.chatmd.append import Appender, append, repair
+from whence.chatmd.append import append, repair
 from whence.chatmd.parse import parse
 from whence.chatmd.payloads import load
 from whence.chatmd.render import (

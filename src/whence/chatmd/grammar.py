@@ -53,8 +53,8 @@ ELEMENTS: dict[str, Rule] = {
     ),
     "tool": _rule(
         "name catalog include includes command description timeout max_output cwd env network"
-        " sandbox effects agent local mcp_server strict client_id_env client_secret_env headers_env python"
-        " freeform",
+        " sandbox effects agent local mcp_server strict client_id_env client_secret_env headers_env"
+        " python freeform",
         "param read",
     ),
     "input": _rule(_TYPED, required="name", void=True),

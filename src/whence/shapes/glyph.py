@@ -54,7 +54,7 @@ def misleading(word: str, *, program: bool = False) -> str | None:
     for letters in _LETTERS.findall(word):
         foreign = [char for char in letters if _script(char) in _ALIKE]
         if foreign and any(_script(char) == "LATIN" for char in letters):
-            return foreign[0]
+            return str(foreign[0])
     return None
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whence.errors import Conflict
 from whence.work.edits.unified.place import MANY, Misfit, Search, applied_at, is_applied
 from whence.work.edits.unified.shapes import Hunk
-from whence.work.edits.words import cut, listed_places
+from whence.work.edits.words import cut, difference, listed_places
 
 if TYPE_CHECKING:
     from whence.work.edits.nearest import Region
