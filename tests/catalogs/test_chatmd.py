@@ -515,3 +515,67 @@ async def test_fork_is_declared_and_needs_a_run(session: Session) -> None:
     found = await fault(session, "fork", command="count", arguments=[])
 
     assert found.code == "UNAVAILABLE"
+
+
+@pytest.mark.requirement("ochat:append")
+@pytest.mark.parametrize(
+    "content", ["hi\n".encode("utf-16"), "hi\n".encode("utf-16-le"), b"\x00\x01"], ids=range(3)
+)
+@pytest.mark.parametrize("tool", ["append_to_file", "fs.append"])
+async def test_text_is_not_added_to_what_is_no_utf8(
+    session: Session, work: Path, tool: str, content: bytes
+) -> None:
+    (work / "wide").write_bytes(content)
+
+    name = "content" if tool == "append_to_file" else "text"
+    found = await fault(session, tool, path="wide", **{name: "more"})
+
+    assert found.code == "INVALID_ARGS"
+    assert (work / "wide").read_bytes() == content
+
+
+@pytest.mark.requirement("ochat:append")
+async def test_a_log_that_begins_with_a_hole_can_be_added_to(session: Session, work: Path) -> None:
+    (work / "log").write_bytes(b"\0" * 4096 + b"one\n" * 100)
+
+    await result(session, "fs.append", path="log", text="two\n")
+
+    assert (work / "log").read_bytes().endswith(b"one\ntwo\n")
+
+
+@pytest.mark.requirement("ochat:read-directory")
+async def test_a_name_with_a_line_end_is_shown_quoted_in_one_line(
+    session: Session, work: Path
+) -> None:
+    (work / 'two\nlines "x".txt').write_text("text\n")
+    (work / 'it\'s "plain"').write_text("")
+
+    listed = await result(session, "read_directory", path=".")
+    page = await result(session, "read_file", file='two\nlines "x".txt')
+
+    quoted = '"two\\nlines \\"x\\".txt"'
+    assert listed.split("\n")[1:] == ['it\'s "plain"', "src", quoted]
+    assert page.split("\n") == [f"{quoted}:1-1:", "[total_lines=1]", "text"]
+
+
+@pytest.mark.requirement("ochat:read-cap")
+async def test_a_line_that_is_too_long_is_told_apart_from_lines_that_follow(
+    session: Session, work: Path
+) -> None:
+    (work / "long").write_text("x" * (CAP + 1) + "\nnext\n")
+
+    outcome = await called(session, "read_file", file="long")
+
+    (warning,) = outcome.warnings
+    assert "line 1 is cut after 380928 bytes" in warning
+    assert '{"offset": 1}' in warning
+
+
+async def test_a_missing_file_is_not_mistaken_for_a_letter_of_its_name(
+    session: Session, work: Path
+) -> None:
+    (work / "e").write_text("")
+    (work / "names.md").write_text("")
+
+    assert "mean" not in (await fault(session, "read_file", file="zebra")).suggestion
+    assert "names.md" in (await fault(session, "read_file", file="name.md")).suggestion

@@ -423,3 +423,15 @@ async def test_a_file_name_that_is_not_utf8_is_listed(session: Session, work: Pa
     listed = await result(session, "fs.ls", path=".")
 
     assert any(entry["name"].startswith("caf") for entry in listed)
+
+
+async def test_a_diff_does_not_remove_a_link(session: Session, work: Path) -> None:
+    (work / "link").symlink_to("README.md")
+    diff = "--- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-# Title\n"
+
+    found = await fault(session, "fs.patch", path="link", diff=diff)
+
+    assert found.code == "INVALID_ARGS"
+    assert "README.md" in found.suggestion
+    assert (work / "link").is_symlink()
+    assert (work / "README.md").exists()

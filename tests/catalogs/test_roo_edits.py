@@ -379,3 +379,25 @@ async def test_an_ignore_file_that_cannot_be_read_closes_everything(
 
     for tool, more in (("read_file", {}), ("write_to_file", {"content": "x"})):
         assert (await fault(session, tool, path="a.py", **more)).code == "PERMISSION_DENIED"
+
+
+@pytest.mark.requirement("roo:write")
+@pytest.mark.parametrize("old", ["hi\r\n".encode("utf-16"), b"caf\xe9\r\n"], ids=["wide", "latin"])
+async def test_a_file_that_was_no_utf8_is_rewritten_with_a_warning(
+    session: Session, work: Path, old: bytes
+) -> None:
+    (work / "old").write_bytes(old)
+
+    outcome = await session.call("write_to_file", WHY, path="old", content="a\nb")
+
+    assert (work / "old").read_bytes() == b"a\nb"
+    assert "the file was not UTF-8 text before; it is now" in outcome.warnings
+
+
+@pytest.mark.requirement("roo:edit-family")
+async def test_a_number_without_a_fraction_is_a_whole_number(session: Session, work: Path) -> None:
+    wanted = {"old_string": "e", "new_string": "E", "expected_replacements": 3.0}
+
+    await result(session, "edit_file", file_path="a.py", **wanted)
+
+    assert (work / "a.py").read_bytes() == b"onE\ntwo\nthrEE\n"

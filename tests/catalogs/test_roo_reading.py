@@ -485,3 +485,29 @@ async def test_a_search_does_not_show_what_is_ignored(
     text = await result(session, "search_files", path=".", regex="two")
 
     assert [line for line in text.split("\n") if line[:1] == "#"] == ["# a.py", "# open.txt"]
+
+
+@pytest.mark.requirement("roo:read")
+async def test_bytes_that_are_no_utf8_are_shown_with_a_warning(
+    session: Session, work: Path
+) -> None:
+    (work / "latin").write_bytes(b"one\ncaf\xe9\n")
+    (work / "marked").write_text("a \ufffd of its own\n", "utf-8")
+
+    damaged = await session.call("read_file", WHY, path="latin")
+    sound = await session.call("read_file", WHY, path="marked")
+
+    assert damaged.result == "File: latin\n1 | one\n2 | caf\ufffd"
+    assert damaged.warnings == ("latin is not valid UTF-8; \ufffd stands for other bytes",)
+    assert sound.warnings == ()
+
+
+@pytest.mark.requirement("roo:list")
+async def test_names_with_line_ends_stay_in_one_line(session: Session, work: Path) -> None:
+    (work / "two\nlines").write_text("hit\n")
+
+    listed = await result(session, "list_files", path=".", recursive=False)
+    found = await result(session, "search_files", path=".", regex="hit")
+
+    assert '"two\\nlines"' in listed.split("\n")
+    assert '# "two\\nlines"' in found.split("\n")

@@ -172,12 +172,52 @@ def test_steering_reaches_the_model(whence: Command) -> None:
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert running.stdin is not None
-    running.stdin.write("rather tomorrow\n")
+    running.stdin.write("rather tomorrow\nor the day after\nlater")
     running.stdin.flush()
     (whence.workspace / "said").touch()
     out, _ = running.communicate(timeout=30)
     assert out == "fine\n"
     assert "rather tomorrow" in path.read_text("utf-8")
+    assert "or the day after" in path.read_text("utf-8"), "two lines may come at once"
+
+
+def test_what_a_file_says_meanwhile_is_heard_at_once(whence: Command) -> None:
+    path = agent(whence, ["fine"])
+    (whence.workspace / "said.txt").write_bytes("one\n\nzw\u00f6lf\n".encode() + b"\xff\n")
+    with (whence.workspace / "said.txt").open("rb") as said:
+        ran = subprocess.run(
+            [WHENCE, "run", "agent.chatmd", "go", "--steer"], cwd=whence.workspace, stdin=said,
+            capture_output=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    assert "zwölf" in path.read_text("utf-8")
+
+
+def test_input_that_is_no_text_is_taken_as_far_as_it_goes(whence: Command) -> None:
+    agent(whence, ["heard"])
+    ran = subprocess.run(
+        [WHENCE, "run", "agent.chatmd", "-"], cwd=whence.workspace, input=b"caf\xe9",
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert (ran.returncode, ran.stdout) == (0, b"heard\n")
+    odd = subprocess.run(
+        [WHENCE, "run", "agent.chatmd", b"caf\xe9"], cwd=whence.workspace, capture_output=True,
+        check=False,
+    )  # fmt: skip
+    assert (odd.returncode, odd.stdout) == (0, b"heard\n"), odd.stderr
+    assert whence("check", "agent.chatmd").code == 0
+    assert "caf\N{REPLACEMENT CHARACTER}" in (whence.workspace / "agent.chatmd").read_text("utf-8")
+
+
+@pytest.mark.requirement("run:json")
+def test_a_run_that_fails_says_so_in_its_last_event(whence: Command) -> None:
+    agent(whence, [{"calls": [read("a.txt")]}])
+    ran = whence("run", "agent.chatmd", "go", "--json", "--max-turns", "1")
+    assert ran.code == 1
+    last = json.loads(ran.out.splitlines()[-1])
+    assert last["type"] == "failed"
+    assert last["error"]["code"] == "BUDGET_EXCEEDED"
+    assert "1 of 1 turns" in ran.err
 
 
 def _wait_for(path: Path) -> None:

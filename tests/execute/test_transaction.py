@@ -528,3 +528,41 @@ def test_a_record_that_was_not_written_here_is_not_believed(work: Path, spoil: s
 
     assert recover(root) == []
     assert tree(work) == before
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["one-file", "several"])
+def test_a_file_that_may_not_be_written_is_not_replaced_either(work: Path, alone: bool) -> None:
+    os.chmod(work / "a.txt", 0o444)
+    before = tree(work)
+    steps = [Change("a.txt", b"x"), Change("sub/c.py", b"y")][: 1 if alone else 2]
+
+    def attempt() -> None:
+        if os.geteuid() == 0:
+            os.setuid(65534)
+        with pytest.raises(PermissionDenied, match="read-only"):
+            files(Root(work)).change(steps)
+        with pytest.raises(PermissionDenied), files(Root(work)).replacing("a.txt") as out:
+            out.write(b"x")
+        with pytest.raises(PermissionDenied):
+            files(Root(work)).append("a.txt", b"x")
+
+    give_away(work)
+    assert forked(attempt) == 0
+    assert tree(work) == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_file_keeps_its_owner(work: Path) -> None:
+    os.chmod(work / "a.txt", 0o4755)
+    for name in ("a.txt", "gone.txt", "sub/c.py"):
+        os.chown(work / name, 1234, 2345)
+        os.chmod(work / name, 0o6755)
+
+    files(Root(work)).change([Change("a.txt", b"x"), Change("sub/c.py", b"y")])
+    files(Root(work)).change([Change("a.txt", b"z")])
+    with files(Root(work)).replacing("gone.txt") as out:
+        out.write(b"z")
+
+    for name in ("a.txt", "gone.txt", "sub/c.py"):
+        found = (work / name).stat()
+        assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 2345, 0o6755)

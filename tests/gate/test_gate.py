@@ -171,6 +171,35 @@ def test_a_null_for_an_optional_argument_counts_as_left_out() -> None:
     assert admission.arguments == {"path": "a"}
 
 
+def test_a_null_inside_another_argument_counts_as_left_out_unless_it_is_demanded() -> None:
+    line = {"type": "integer"}
+    item = {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "line": line,
+            "end": {"type": ["integer", "null"]},
+        },
+        "required": ["path"],
+    }
+    files = {"type": "array", "items": item}
+    schema = {"type": "object", "properties": {"files": files, "at": item}}
+    box = Toolbox([Tool("x.read", "Read.", schema, None)])
+
+    def arguments_of(**given: Any) -> Any:
+        call = Call("x.read", {"why": WHY, **given})
+        admission = admit(call, box, Policy(), Usage(), locate)
+        return admission.arguments if isinstance(admission, Admitted) else None
+
+    given = {"path": "a", "line": None, "end": None}
+    kept = {"path": "a", "end": None}
+    assert arguments_of(files=[given, {"path": "b", "line": 3}], at=given) == {
+        "files": [kept, {"path": "b", "line": 3}],
+        "at": kept,
+    }
+    assert arguments_of(files=[{"path": None}]) is None
+
+
 @pytest.mark.requirement("gate:unparsed")
 def test_a_call_that_did_not_arrive_whole_is_refused() -> None:
     call = Call("fs.read", None, unparsed='{"path": "a', parse_problem="truncated")

@@ -272,3 +272,39 @@ async def test_a_tool_that_declares_no_effect_is_recorded_all_the_same(tmp_path:
         done = await session.call("test.sly", WHY)
 
     assert [change["path"] for change in changes_of(tmp_path, done.call_id)] == ["a.txt"]
+
+
+@UNREAD
+async def test_adding_to_a_file_does_not_make_it_known(tmp_path: Path) -> None:
+    for name in ("read.txt", "unread.txt"):
+        (tmp_path / name).write_text("one\n")
+    warned = {}
+    with opened(tmp_path) as session:
+        await session.call("fs.read", WHY, path="read.txt")
+        for name in ("read.txt", "unread.txt", "new.txt"):
+            added = await session.call("fs.append", WHY, path=name, text="two\n")
+            assert added.warnings == ()
+            done = await session.call("fs.write", WHY, path=name, content="three\n")
+            warned[name] = done.warnings
+
+    unread = "unread.txt was edited without having been read in this session"
+    assert warned == {"read.txt": (), "unread.txt": (unread,), "new.txt": ()}
+
+
+@RECORDED
+async def test_other_names_of_a_file_are_told_and_cannot_spoil_what_is_kept(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.bin").write_bytes(b"\0old")
+    (tmp_path / "twin").hardlink_to(tmp_path / "a.bin")
+    with opened(tmp_path) as session:
+        done = await edit(session, ("set", "a.bin", b"\0new"))
+        again = await edit(session, ("set", "a.bin", b"\0newer"))
+    with open(tmp_path / "twin", "ab") as twin:
+        twin.write(b" and more")
+
+    (change,) = changes_of(tmp_path, done.call_id)
+    said = "a.bin has another name, which keeps the old content (hard links)"
+    assert said in done.warnings
+    assert said not in again.warnings
+    assert Path(directory(tmp_path), "tool/undo", change["kept"]).read_bytes() == b"\0old"

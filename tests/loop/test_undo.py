@@ -257,3 +257,18 @@ async def test_what_a_killed_process_had_begun_can_be_put_back(tmp_path: Path) -
 
     assert (await undo(tmp_path, "call-001", force=True)).ok
     assert (tmp_path / "a.txt").read_text() == "one\n"
+
+
+@UNDO
+async def test_a_name_that_is_no_unicode_can_be_undone(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"odd\xff\xfe.txt")
+    (tmp_path / "dir").mkdir()
+    (tmp_path / "dir" / odd).write_text("text\n")
+    before = tree(tmp_path)
+    with opened(tmp_path) as session:
+        done = await session.call("fs.copy", "Give undo something to find", src="dir", dst="copy")
+    assert (tmp_path / "copy" / odd).exists()
+
+    assert (await undo(tmp_path, done.call_id)).ok
+
+    assert tree(tmp_path) == before

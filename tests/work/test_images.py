@@ -286,3 +286,11 @@ def test_the_imaging_library_is_loaded_only_for_pictures() -> None:
     code = "import sys, whence.work.images, whence.catalogs.chatmd; sys.exit('PIL' in sys.modules)"
     here = Path(__file__).parents[2]
     assert subprocess.run([sys.executable, "-c", code], cwd=here, check=False).returncode == 0
+
+
+@pytest.mark.requirement("image:type")
+def test_a_damaged_header_is_told_without_words_of_the_library() -> None:
+    with pytest.raises(InvalidArgs, match="its header is damaged") as caught:
+        load_picture(png_claiming(4, 4)[:40], "cut.png")
+
+    assert "object at" not in caught.value.message

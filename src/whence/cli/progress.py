@@ -6,12 +6,13 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import IO, BinaryIO, Protocol
+from typing import IO, Any, BinaryIO, Protocol
 
 import msgspec
 
 from whence.cli.status import Status, columns
 from whence.cli.text import fitted, harmless, width_of
+from whence.errors import WhenceError
 from whence.loop.news import (
     CallEnded,
     CallStarted,
@@ -26,8 +27,9 @@ from whence.loop.news import (
     as_json,
 )
 from whence.provider.model import Waiting
+from whence.shapes.call import Fault
 
-_LEAST = 24
+_LEAST = 12
 _MODEL = "waiting for the model"
 
 
@@ -36,6 +38,10 @@ class Reporter(Protocol):
 
     def __call__(self, news: News, /) -> None:
         """Show it, or not."""
+        ...
+
+    def fail(self, error: WhenceError) -> None:
+        """The run has ended without an answer."""
         ...
 
     def aside(self) -> AbstractContextManager[None]:
@@ -65,7 +71,14 @@ class JsonLines:
 
     def __call__(self, news: News, /) -> None:
         """Write it at once."""
-        self._out.write(msgspec.json.encode(as_json(news)) + b"\n")
+        self._write(as_json(news))
+
+    def fail(self, error: WhenceError) -> None:
+        """The last event: what went wrong."""
+        self._write({"type": "failed", "error": Fault.of(error).as_json()})
+
+    def _write(self, event: dict[str, Any]) -> None:
+        self._out.write(msgspec.json.encode(event) + b"\n")
         self._out.flush()
 
     def aside(self) -> AbstractContextManager[None]:
@@ -115,6 +128,9 @@ class Lines:
             case _:
                 self._tell(news)
 
+    def fail(self, error: WhenceError) -> None:
+        """It is said by whoever ends the program."""
+
     def aside(self) -> AbstractContextManager[None]:
         """Leave the terminal to a question."""
         return self._leave()
@@ -135,7 +151,7 @@ class Lines:
                 self._line(self._called(news, why), news.parent)
                 self._show_running()
             case Waiting():
-                self._line(f"{self._more} {news.reason}: asking again in {news.seconds:.0f} s")
+                self._line(f"{self._more} {news.reason}: asking again in {news.seconds:.2g} s")
                 self._wait(_MODEL)
             case Notice():
                 self._line(news.text, news.parent)

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_workspace
-from whence.errors import Unavailable
+from whence.errors import Unavailable, WhenceError
 
 if TYPE_CHECKING:
     from whence.cli.progress import Reporter
@@ -74,6 +74,9 @@ def run(options: argparse.Namespace) -> int:
             if "model" not in error.details or not offer():
                 raise
             run_stoppable(_run(agent, asked, options, report))
+    except WhenceError as error:
+        report.fail(error)
+        raise
     finally:
         report.close()
     return 0

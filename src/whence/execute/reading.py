@@ -192,11 +192,20 @@ class ConfinedFiles:
             root, relative = self._below(path)
             above, _, name = relative.rpartition("/")
         else:
-            directory_path, _, name = path.rstrip("/").rpartition("/")
-            root, above = self._below(directory_path or ".")
+            directory, name = os.path.split(path.rstrip("/"))
+            root, above = self._directory_of(path, directory or ".", name)
         if not name or name in (".", ".."):
             raise InvalidArgs(f"{path!r} is the root of the workspace", "Name something below it.")
         return root, above, name
+
+    def _directory_of(self, path: str, directory: str, name: str) -> tuple[Root, str]:
+        """Where a name stands; outside, only for a path that the call was admitted for itself."""
+        place = self._places.get(path)
+        if place is not None and not place.inside:
+            above = self._root.locate(directory).real
+            if os.path.join(above, name) == place.real:  # otherwise it is a link to that place
+                return _ENTIRE_DISK, above[len(_ENTIRE_DISK.prefix) :]
+        return self._below(directory)
 
     def _mode_of(self, path: str) -> int:
         root, relative = self._below(path)

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, Unpack
 
 import msgspec
 
@@ -30,43 +30,19 @@ from whence.loop.inline import fetch
 from whence.loop.models import choose_model
 from whence.loop.news import Finished, News, Notice, Result
 from whence.loop.observe import observed
+from whence.loop.options import Options
 from whence.loop.scope import Scope
 from whence.loop.session import Session
 from whence.loop.settings import load_mode, stricter
 from whence.loop.transcript import Transcript
 from whence.provider.model import Model
-from whence.shapes.approval import Approver
+from whence.provider.wire import mend
 from whence.shapes.item import Message
 from whence.shapes.policy import Policy, Rule, Verdict
 from whence.shapes.tool import Effect, Tool
-from whence.shapes.web import PUBLIC, HostPolicy
+from whence.shapes.web import PUBLIC
 
 _QUIET = frozenset({Effect.READ})
-
-
-class Options(TypedDict, total=False):
-    """How an agent is run; whatever is left out is as its file says."""
-
-    model: str | None
-    """An id such as `anthropic/claude-sonnet-4-5`; sub-agents use it, too."""
-    tools: Iterable[Tool]
-    """More of them, such as functions with `@tool`."""
-    policy: Policy
-    """Rules, quotas and limits."""
-    mode: str | None
-    approver: Approver | None
-    """Asked about what needs a person; without one, such calls are refused."""
-    session: str | None
-    """The journal's name; an existing one is continued."""
-    max_turns: int | None
-    parallel: int | None
-    """How many calls of one turn run at once."""
-    compact_at: int | None
-    """The length in tokens at which a conversation is summed up."""
-    web: HostPolicy
-    """The servers that documents and pictures of messages may come from."""
-    environ: Mapping[str, str]
-    """Keys of providers, and the environment of commands."""
 
 
 class Agent:
@@ -178,7 +154,7 @@ class Agent:
 
     def steer(self, text: str) -> None:
         """Say something while it runs: the model hears it with its next turn."""
-        self._steering.append(text)
+        self._steering.append(mend(text))
 
     async def _run(
         self, input: str | Mapping[str, Any] | None, emit: Callable[[News], None]
@@ -259,7 +235,7 @@ class Agent:
     def _asked(self, input: str | Mapping[str, Any]) -> Message:
         interface = self.file.resolved.interface
         if isinstance(input, str) and not interface.inputs:
-            return Message.of("user", input)
+            return Message.of("user", mend(input))
         given = self._given(input)
         tool = Mounted(Tool("input", "", interface.input_schema, None), "input")
         checked, fault = schema.check(tool, given)

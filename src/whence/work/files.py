@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import BinaryIO, Literal
 
 from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
-from whence.execute.ports import Files, Info, Kind
+from whence.execute.ports import Change, Files, Info, Kind
 from whence.shapes.dataclass import dataclass
 from whence.work import text
 from whence.work.pause import pause
@@ -164,11 +164,7 @@ async def write(files: Files, path: str, content: str) -> Written:
 
     data = content.encode()
     before = await fingerprint(files, path)
-    parent = os.path.dirname(path.rstrip("/"))
-    if before is None and parent:
-        files.make_directories(parent)
-    with files.replacing(path) as out:
-        out.write(data)
+    files.change([Change(path, data)])
     return Written(len(data), before is None, before, sha256(data).hexdigest())
 
 
@@ -191,10 +187,11 @@ async def append_line(files: Files, path: str, content: str) -> tuple[int, bool]
 
 def _append(files: Files, path: str, content: str, tail: bytes | None) -> tuple[int, bool]:
     data = content.encode()
-    parent = os.path.dirname(path.rstrip("/"))
-    if tail is None and parent:
-        files.make_directories(parent)
-    files.append(path, data)
+    try:
+        files.append(path, data)
+    except NotFound:
+        files.make_directories(os.path.dirname(path.rstrip("/")))
+        files.append(path, data)
     return len(data), tail is None
 
 
@@ -235,9 +232,9 @@ async def copy(files: Files, src: str, dst: str) -> Copied:
         raise Conflict(f"{dst!r} exists", "Copy to a name that is free, or write the file instead.")
     if f"{files.real(dst)}/".startswith(f"{files.real(src)}/"):
         raise InvalidArgs(f"{dst!r} lies inside {src!r}", "Copy to a place outside the source.")
-    parent = os.path.dirname(dst.rstrip("/"))
-    if parent:
-        files.make_directories(parent)
+    if parent := os.path.dirname(dst.rstrip("/")):
+        with suppress(PermissionDenied):  # outside only the copy was admitted, not what is above it
+            files.make_directories(parent)
     if source.kind is not Kind.DIRECTORY:
         return Copied(1, await _copy_file(files, src, dst))
     return await _copy_directory(files, src, dst)

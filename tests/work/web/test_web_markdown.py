@@ -35,6 +35,8 @@ def md(html: str, url: str = "https://example.org/dir/page.html") -> str:
         ("<b>bold</b> and <i>it</i>", "**bold** and *it*"),
         ("<blockquote><p>q</blockquote>", "> q"),
         ("<p>a<br>b", "a  \nb"),
+        ("<b>x<table><tr><th>a<tr><td>1</table></b>", "x\n\n| a |\n| --- |\n| 1 |"),
+        ("<i><pre>code</pre></i>", "```\ncode\n```"),
     ],
 )
 def test_the_elements_of_a_text(html: str, expected: str) -> None:

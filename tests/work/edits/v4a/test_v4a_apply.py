@@ -324,3 +324,14 @@ def test_a_repetitive_file_is_refused_at_once() -> None:
     assert refused(text, *block, "-x").details["reason"] == "ambiguous"
     assert refused(text, *block, "-y").details["reason"] == "stale"
     assert refused(text, "-y", *block).details["reason"] == "stale"
+
+
+@pytest.mark.requirement("v4a:forgiving")
+def test_a_blank_line_below_the_last_one_stands_for_the_end_of_the_file() -> None:
+    edited = attempt("a\nb\n", "@@", " a", "-b", "+c", " ")
+
+    assert edited.text == "a\nc\n"
+    assert edited.warnings == ("the blank line below hunk 1 was taken for the end of the file",)
+    assert attempt("    b\n", "@@", "-b", "+c", " ").text == "    c\n"
+    assert attempt("a\nb\n\na\nb\n", "@@", " a", "-b", "+c", " ").text == "a\nc\n\na\nb\n"
+    assert refused("a\nb\nx\n", "@@", " a", "-b", "+c", " ").details["reason"] == "stale"

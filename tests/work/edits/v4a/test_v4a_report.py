@@ -5,6 +5,7 @@ import pytest
 from whence.work.edits import v4a
 from whence.work.edits.v4a import report
 from whence.work.edits.v4a.apply import spans
+from whence.work.edits.v4a.scopes import Scopes
 
 pytestmark = pytest.mark.requirement("v4a:report")
 
@@ -123,3 +124,32 @@ def test_headings_are_scopes_in_markdown() -> None:
 
 def test_long_lines_are_cut() -> None:
     assert len(snippet("a\n", "-a", "+" + "x" * 100_000)) < 1_000
+
+
+@pytest.mark.requirement("v4a:bounded")
+def test_the_scopes_of_many_hunks_are_found_by_reading_each_line_once() -> None:
+    class Counted(list[str]):
+        reads = 0
+
+        def __getitem__(self, key: object) -> object:  # type: ignore[override]
+            self.reads += isinstance(key, int)
+            return super().__getitem__(key)  # type: ignore[call-overload]
+
+    lines = Counted([f"    x{number}" for number in range(10_000)])
+    scopes = Scopes(lines)
+
+    assert all(scopes.enclosing(at, at + 1) == [] for at in range(0, 10_000, 5))
+    assert lines.reads <= len(lines)
+
+
+def test_scopes_are_the_same_in_whatever_order_they_are_asked_for() -> None:
+    lines = [
+        ("class C:", "    def f(self):", "        x", "", "y = 1")[at % 5] for at in range(100)
+    ]
+    forwards, backwards = Scopes(lines), Scopes(lines)
+    places = range(len(lines))
+
+    found = {at: forwards.enclosing(at, at + 1) for at in places}
+
+    assert {at: backwards.enclosing(at, at + 1) for at in reversed(places)} == found
+    assert [scope.text for scope in found[52]] == ["class C:", "def f(self):"]
