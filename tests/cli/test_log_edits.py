@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 
@@ -124,3 +125,44 @@ def test_a_session_that_had_ended_ends_again(whence: Command) -> None:
 
     last = whence("log", "show", "--last", "1", "--format", "json")
     assert last.json["type"] == "session_end"
+
+
+@UNDO
+def test_undoing_twice_says_that_there_is_nothing_left_to_do(edited: Command) -> None:
+    assert "removed d/b.txt" in edited("log", "undo", "call-004").out
+    again = edited("log", "undo", "call-004")
+
+    assert again.code == 0
+    assert again.out == "nothing to take back: the files are as they were before call-004\n"
+
+
+@DIFF
+def test_a_name_that_is_no_unicode_is_escaped_in_json_and_quoted_in_the_diff(
+    whence: Command,
+) -> None:
+    (whence.workspace / "d").mkdir()
+    (whence.workspace / "d" / os.fsdecode(b"odd\xff.txt")).write_text("x\n")
+    assert whence.call("fs.copy", src="d", dst="e").code == 0
+
+    (change,) = map(json.loads, whence("log", "diff", "--format", "json").out.splitlines())
+
+    assert os.fsencode(change["path"]) == b"e/odd\xff.txt"
+    assert '+++ "b/e/odd\\377.txt"' in whence("log", "diff").out
+
+
+@UNDO
+def test_an_edit_outside_the_workspace_can_be_undone_where_a_rule_allows_it(
+    whence: Command, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("outside")
+    made = outside / "new.txt"
+    rule = f"fs.write({outside}/**)"
+    assert whence.call("fs.write", "--allow", rule, path=str(made), content="x\n").code == 0
+    assert made.read_text() == "x\n"
+
+    refused = whence("log", "undo", "call-001")
+    assert refused.code == 1
+    assert made.exists()
+
+    assert whence("log", "undo", "call-001", "--allow", f"log.undo({outside}/**)").code == 0
+    assert not made.exists()

@@ -183,7 +183,7 @@ def test_a_null_inside_another_argument_counts_as_left_out_unless_it_is_demanded
         "required": ["path"],
     }
     files = {"type": "array", "items": item}
-    schema = {"type": "object", "properties": {"files": files, "at": item}}
+    schema: Any = {"type": "object", "properties": {"files": files, "at": item}}
     box = Toolbox([Tool("x.read", "Read.", schema, None)])
 
     def arguments_of(**given: Any) -> Any:

@@ -108,8 +108,8 @@ def main() -> None:
 
 def _peak_kib() -> int:
     """Of this program alone: the usual count begins with what its starter held."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        return int(status.read().partition("VmHWM:")[2].split()[0])
+    with open("/proc/self/status", "rb") as status:
+        return int(status.read().partition(b"VmHWM:")[2].split()[0])
 
 
 if __name__ == "__main__":
