@@ -96,15 +96,16 @@ def expected(old: Sequence[str], ends: Sequence[str], new: Sequence[str]) -> str
     present = [end for end in ends if end]
     most = Counter(present).most_common(1)[0][0] if present else "\n"
     full = [end or most for end in ends]
-    lines: list[str] = []
+    lines: list[tuple[str, str]] = []
     matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag == "equal":
-            lines += [old[n] + full[n] for n in range(a, b)]
+            lines += [(old[n], full[n]) for n in range(a, b)]
         else:
-            lines += [new[n] + most for n in range(c, d)]
-    text = "".join(lines)
-    return text if ends[-1] else re.sub(r"(\r\n|\r|\n)\Z", "", text)
+            lines += [(new[n], most) for n in range(c, d)]
+    if lines and not ends[-1]:
+        lines[-1] = (lines[-1][0], "")
+    return "".join(line + end for line, end in lines)
 
 
 @pytest.mark.requirement("v4a:exact-or-refused")
