@@ -566,3 +566,14 @@ def test_a_file_keeps_its_owner(work: Path) -> None:
     for name in ("a.txt", "gone.txt", "sub/c.py"):
         found = (work / name).stat()
         assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 2345, 0o6755)
+
+
+@ATOMIC
+def test_a_new_file_is_not_also_a_directory(work: Path) -> None:
+    before = tree(work)
+
+    with pytest.raises(Conflict, match="'x' is a file here"):
+        files(Root(work)).change([Change("x", b"1"), Change("a.txt", b""), Change("x/y/z", b"2")])
+
+    assert tree(work) == before
+    assert records(work) == []

@@ -265,6 +265,15 @@ def _distinct(targets: list[Target]) -> list[Target]:
         if target.path in seen:
             raise InvalidArgs(f"{target.path!r} changes twice", "Put its changes together first.")
         seen.add(target.path)
+    for target in targets if len(targets) > 1 else ():
+        above = target.directory if target.content is not None else ""
+        while above and above not in seen:
+            above = os.path.dirname(above)
+        if above:
+            raise Conflict(
+                f"{above!r} is a file here, and {target.path!r} would lie below it",
+                "Give one of them another name.",
+            )
     leaving = {
         target.found.st_ino: target.path
         for target in targets

@@ -39,7 +39,9 @@ def os_error(error: OSError, path: str) -> WhenceError:
     if number == errno.ENXIO:
         return InvalidArgs(f"{path!r} is a FIFO or a device", "Choose a regular file.")
     if number in (errno.ELOOP, errno.EXDEV, errno.ENAMETOOLONG):
-        return InvalidArgs(f"{path!r}: {text}", "Name the file directly, not through a link.")
+        through = "Name the file directly, not through a link."
+        hint = "Choose a shorter name." if number == errno.ENAMETOOLONG else through
+        return InvalidArgs(f"{path!r}: {text}", hint)
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return ExecutionFailed(
             f"{path!r}: {text}; nothing was changed", "Free some space, then call again."

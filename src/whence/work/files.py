@@ -316,7 +316,7 @@ def _with_neighbours(files: Files, path: str, error: NotFound) -> NotFound:
     except (NotFound, InvalidArgs, PermissionDenied):
         return error
     found = process.extract(name, names, scorer=_likeness, limit=3, score_cutoff=60)
-    close = [match[0] for match in found if match[0] != ".agent"]
+    close = [match[0] for match in found if match[0] not in (name, ".agent")]
     if not close:
         return error
     shown = ", ".join(f"{parent}/{item}" if parent else item for item in close)
