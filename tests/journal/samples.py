@@ -24,7 +24,8 @@ def call(
     comments: tuple[Comment, ...] = (),
     **more: Any,
 ) -> Event:
-    fields = {"tool": tool, "args": {"path": path, "why": why, **more}, "paths": [path]}
+    args = {"path": path, "why": why, **more}
+    fields = {"tool": tool, "call_id": None, "args": args, "paths": [path]}
     return Event("tool_call", fields, f"Tool Call: {tool}", why, comments)
 
 

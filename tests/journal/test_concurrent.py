@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import os
 import threading
 from collections import Counter
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.journal.samples import call, open_journal, pairs, result
+from whence.errors import Unavailable
 from whence.journal.read import read_entries
 from whence.journal.verify import verify
 
@@ -92,3 +95,56 @@ def test_a_log_can_be_verified_while_it_is_being_written(tmp_path: Path) -> None
     thread.join()
 
     assert rounds > 0
+
+
+def _append_in_another_process(root: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            pairs(open_journal(root), 1)
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.anyio
+async def test_the_lock_is_free_as_soon_as_the_event_loop_has_control_again(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path)
+    pairs(journal, 3)
+
+    await asyncio.sleep(0)
+    _append_in_another_process(tmp_path)
+
+    assert pairs(journal, 1) == ["call-005"]
+    journal.close("done")
+    assert verify(journal.directory).problems == ()
+
+
+@pytest.mark.anyio
+async def test_two_writers_of_one_event_loop_take_turns_without_waiting(tmp_path: Path) -> None:
+    first, second = open_journal(tmp_path), open_journal(tmp_path)
+
+    ids = [pairs(journal, 1)[0] for journal in (first, second, second, first)]
+
+    assert ids == ["call-001", "call-002", "call-003", "call-004"]
+    first.close("done")
+    second.close("done")
+    assert verify(second.directory).problems == ()
+
+
+def test_a_writer_that_does_not_let_go_is_not_waited_for_forever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = open_journal(tmp_path)
+    monkeypatch.setattr("whence.journal.store._PATIENCE_S", 0.05)
+    holder = os.open(journal.directory, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+
+    with pytest.raises(Unavailable, match="locked"):
+        journal.append_call(call())
+
+    os.close(holder)
+    assert pairs(journal, 1) == ["call-001"]
+    journal.close("done")

@@ -9,8 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.journal.test_emit import texts, values
-from whence.journal.compose import compose
+from whence.journal.compose import record_of
 from whence.journal.emit import emit
+from whence.journal.record import NO_HASH
 from whence.journal.redact import Redactor
 from whence.journal.usual import call_block, result_block
 from whence.shapes.call import Comment
@@ -78,5 +79,5 @@ def test_comments_are_written_and_secrets_taken_out_all_the_same() -> None:
     noted = Event("tool_call", fields, "x", "", (Comment(("args", "path"), "why this one"),))
     secret = {**fields, "args": {"why": "use sk-proj-abcdefghijklmnop1234 here"}}
 
-    assert b"# why this one\n  path: a\n" in compose(noted, Redactor({}))
-    assert b"sk-proj" not in compose(call(secret), Redactor({}))
+    assert b"# why this one\n  path: a\n" in record_of(noted, Redactor({}), 1, NO_HASH)[0]
+    assert b"sk-proj" not in record_of(call(secret), Redactor({}), 1, NO_HASH)[0]

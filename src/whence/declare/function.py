@@ -215,8 +215,7 @@ def _whole_numbers(value: Any) -> Any:
 def _handler(
     function: Callable[..., Any], arguments: type[msgspec.Struct], *, takes_ports: bool
 ) -> Handler:
-    names = arguments.__struct_fields__
-    convert = msgspec.convert
+    convert, as_dict = msgspec.convert, msgspec.structs.asdict
     is_async = inspect.iscoroutinefunction(function)
 
     def bound(given: JSONObject, ports: object) -> dict[str, Any]:
@@ -229,7 +228,7 @@ def _handler(
             raise InvalidArgs(
                 f"{function.__name__}: {error}", "Give the argument the type that the schema says."
             ) from None
-        values = {name: getattr(typed, name) for name in names}
+        values = as_dict(typed)
         if takes_ports:
             values[PORTS] = ports
         return values

@@ -44,6 +44,7 @@ class Mounted:
         )
         """Whether it does no more than read and write files, anywhere in the workspace."""
         self.writes = Effect.WRITE in tool.effects
+        self.paths = tuple(tool.paths.items())
 
     @cached_property
     def wire_schema(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import sys
 from functools import lru_cache
 
@@ -36,6 +37,8 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 
 _syscall = _libc.syscall if _libc is not None else (lambda *_: -1)
+_is_odd = re.compile(r"\A[/.]|[/.]\Z|/[/.]").search
+"""Whether a path may be spelt in a way that is not the shortest."""
 _LOOK = ctypes.byref(_How(_O_PATH | os.O_CLOEXEC, 0, _BENEATH | _NO_SYMLINKS))
 
 
@@ -93,8 +96,7 @@ class Root:
     def locate(self, given: str) -> Place:
         """Where a path leads once every link is followed; the file need not exist."""
         raw = _as_bytes(given)
-        odd = given[0] in "/." or given[-1] in "/." or "/." in given or "//" in given
-        if HAS_OPENAT2 and not odd:
+        if HAS_OPENAT2 and not _is_odd(given):
             # Whether it exists below, spelt as it is and without a link: one system call.
             found = _syscall(_OPENAT2, self.descriptor, raw, _LOOK, 24)
             if found >= 0:

@@ -45,7 +45,7 @@ def explain(
     call: Call, toolbox: Toolbox, policy: Policy, usage: Usage, locate: Locate
 ) -> Explanation:
     """Take a call through every check, also past the first that fails."""
-    draft = Draft(call, toolbox, policy, usage, locate)
+    draft = Draft(call, toolbox, policy, usage, locate, call.comments)
     findings: list[Finding] = []
     blind = False
     for name, check in CHECKS:

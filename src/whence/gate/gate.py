@@ -97,16 +97,17 @@ class Draft(msgspec.Struct, gc=False):
     policy: Policy
     usage: Usage
     locate: Locate
+    comments: tuple[Comment, ...] = ()
     tool: Mounted | Any = None
     """None until the first check has found it."""
     arguments: dict[str, Any] = {}
+    written: bytes | None = None
+    """The arguments as JSON; None where they cannot be written so."""
     why: str = ""
-    comments: tuple[Comment, ...] = ()
     warnings: tuple[str, ...] = ()
     touched: list[tuple[Effect, Place]] = []
     fingerprint: bytes = b""
     ruling: Ruling | None = None
-    size: int | None = None
 
 
 def check_name(draft: Draft) -> Fault | None:
@@ -140,14 +141,13 @@ def check_name(draft: Draft) -> Fault | None:
 
 def check_why(draft: Draft) -> Fault | None:
     """Is there a reason?"""
-    call, mounted = draft.call, draft.tool
-    draft.arguments = arguments = dict(call.arguments)  # type: ignore[arg-type] # or check_name fails
+    mounted = draft.tool
+    draft.arguments = arguments = dict(draft.call.arguments)  # type: ignore[arg-type] # or check_name fails
     given = arguments.pop(mounted.why_key, None)
-    note = arguments.pop(mounted.note_key, None) if mounted.note_key else None
-    draft.comments = call.comments
-    if note is not None:
-        draft.comments += _comments(note, mounted.why_key)
-    reason = why.judge(given, draft.policy.why, mounted.name, arguments)
+    if mounted.note_key in arguments:
+        draft.comments += _comments(arguments.pop(mounted.note_key), mounted.why_key)
+    draft.written = written = _written(arguments)
+    reason = why.judge(given, draft.policy.why, mounted.name, arguments, written)
     draft.why = reason.text
     if reason.warning:
         draft.warnings += (reason.warning,)
@@ -156,30 +156,39 @@ def check_why(draft: Draft) -> Fault | None:
 
 def check_schema(draft: Draft) -> Fault | None:
     """Do the arguments fit?"""
-    aliases = draft.tool.tool.argument_aliases
+    mounted, given = draft.tool, draft.arguments
+    aliases = mounted.tool.argument_aliases
     if aliases:
-        draft.arguments = schema.renamed(draft.arguments, aliases)
-    mounted = draft.tool
+        draft.arguments = schema.renamed(given, aliases)
     draft.arguments, fault = schema.check(mounted, draft.arguments)
     if fault is not None:
         return fault
-    try:
-        written = _encode(draft.arguments)
-    except UnicodeEncodeError as error:
-        message = f"{draft.tool.name}: the arguments are not valid Unicode: {error.object[:80]!r}"
+    if draft.arguments is not given:
+        draft.written = _written(draft.arguments)
+    written = draft.written
+    if written is None:
+        message = f"{mounted.name}: the arguments are not valid Unicode: {draft.arguments!a:.80}"
         return Fault("INVALID_ARGS", message, "Send ordinary text, without halves of characters.")
-    draft.size = size = len(written)
-    if size > _MAX_ARGUMENT_BYTES:
-        message = f"{mounted.name}: the arguments have {size} bytes"
+    if len(written) > _MAX_ARGUMENT_BYTES:
+        message = f"{mounted.name}: the arguments have {len(written)} bytes"
         return Fault("QUOTA_EXCEEDED", message, "Send them in several calls.")
     draft.fingerprint = quota.fingerprint(mounted.name, written)
     return None
 
 
+def _written(arguments: dict[str, Any]) -> bytes | None:
+    try:
+        return _encode(arguments)
+    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):  # the next check says why
+        return None
+
+
 def check_mode(draft: Draft) -> Fault | None:
     """Does the mode have this tool, and these paths?"""
+    locate = draft.locate
     try:
-        _locate_paths(draft)
+        named = named_paths(draft.tool, draft.arguments)
+        draft.touched = [(effect, locate(given)) for effect, given in named]
     except WhenceError as error:
         return Fault.of(error)
     policy = draft.policy
@@ -228,7 +237,7 @@ ENDS_HERE = frozenset({"name", "schema", "mode"})
 
 def admit(call: Call, toolbox: Toolbox, policy: Policy, usage: Usage, locate: Locate) -> Admission:
     """Let a call through, ask about it, or refuse it and say everything that is wrong with it."""
-    draft = Draft(call, toolbox, policy, usage, locate)
+    draft = Draft(call, toolbox, policy, usage, locate, call.comments)
     for name, check in CHECKS:
         fault = check(draft)
         if fault is not None:
@@ -301,24 +310,23 @@ def _request(draft: Draft) -> Request:
         arguments,
         draft.why,
         draft.comments,
-        (*dict.fromkeys([place.path for _, place in draft.touched]),),
+        _paths(draft.touched),
         None if asked == known.name else asked,
         call.unparsed,
         known.why_key,
-        draft.size,
+        None if draft.written is None else len(draft.written),
     )
 
 
+def _paths(touched: list[tuple[Effect, Place]]) -> tuple[str, ...]:
+    if len(touched) == 1:
+        return (touched[0][1].path,)
+    return (*dict.fromkeys([place.path for _, place in touched]),)
+
+
 def _comments(note: object, key: str) -> tuple[Comment, ...]:
-    if note is None:
-        return ()
     notes = note if isinstance(note, list) else [note]
     return tuple(Comment((key,), text) for text in notes if isinstance(text, str) and text.strip())
-
-
-def _locate_paths(draft: Draft) -> None:
-    named = named_paths(draft.tool, draft.arguments)
-    draft.touched = [(effect, draft.locate(given)) for effect, given in named]
 
 
 def named_paths(mounted: Mounted, arguments: Mapping[str, Any]) -> list[tuple[Effect, str]]:
@@ -326,7 +334,7 @@ def named_paths(mounted: Mounted, arguments: Mapping[str, Any]) -> list[tuple[Ef
     found: list[tuple[Effect, str]] = []
     if mounted.tool.argument_aliases:
         arguments = schema.renamed(arguments, mounted.tool.argument_aliases)
-    for name, effect in mounted.tool.paths.items():
+    for name, effect in mounted.paths:
         value = arguments.get(name)
         if type(value) is str:
             found.append((effect, value))

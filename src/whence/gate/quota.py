@@ -18,8 +18,9 @@ def fingerprint(tool: str, written: bytes) -> bytes:
 
     Fingerprints are remembered, so long arguments are held by their hash.
     """
-    short = len(written) <= _LONGEST
-    return tool.encode(errors="replace") + b"\0" + (written if short else sha256(written).digest())
+    if len(written) > _LONGEST:
+        written = sha256(written).digest()
+    return b"%b\0%b" % (tool.encode(errors="replace"), written)
 
 
 @dataclass(slots=True)

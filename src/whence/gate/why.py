@@ -41,6 +41,7 @@ _LONG = 500
 _LONG_WARNING = "why is long; one sentence would do"
 _LONGEST_PLACEHOLDER = 30
 _SHORT = 200
+_SHORT_CALL = 4_000
 _TOO_LONG = 2_000
 _SUGGESTION = "Add `why`: one sentence that says what this call is meant to achieve."
 _REWRITE = "Say what you want to find out or bring about, not which tool you use."
@@ -54,14 +55,30 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
     warning: str | None = None
 
 
-def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) -> Reason:
-    """The reason with a single space between words, and what is wrong with it under the policy."""
+def judge(
+    why: object,
+    policy: WhyPolicy,
+    tool: str,
+    arguments: dict[str, Any],
+    written: bytes | None = None,
+) -> Reason:
+    """The reason with a single space between words, and what is wrong with it under the policy.
+
+    Args:
+        why: What was given as the reason.
+        policy: How much is asked of it.
+        tool: The tool's name.
+        arguments: The other arguments.
+        written: The same as JSON, where somebody has it: it saves most of the work.
+    """
     words = why.split() if type(why) is str else []
     text = " ".join(words)
+    ordinary = _LONGEST_PLACEHOLDER < len(text) <= _LONG and text[0].isalpha()
+    if ordinary and written is not None and _has_point(text, tool, written):
+        return Reason(text)
     if policy is WhyPolicy.OFF:
         return Reason(text)
-    long = len(text) > _LONGEST_PLACEHOLDER and text[0].isalpha()
-    absent = None if long else _absence(why, text)
+    absent = _absence(why, text)
     if absent:
         if policy is WhyPolicy.OPTIONAL and (why is None or why == ""):
             return Reason("")
@@ -69,7 +86,7 @@ def judge(why: object, policy: WhyPolicy, tool: str, arguments: dict[str, Any]) 
     if len(text) > _TOO_LONG:
         message = f"{tool}: why has {len(text)} characters, more than {_TOO_LONG}"
         return Reason(text, Fault("INVALID_ARGS", message, "Say it in one sentence."))
-    weakness = None if _has_point(words, tool, arguments) else _weakness(text, tool, arguments)
+    weakness = _weakness(text, tool, arguments)
     if weakness is None:
         return Reason(text, None, _LONG_WARNING if len(text) > _LONG else None)
     if policy is WhyPolicy.STRICT:
@@ -91,16 +108,17 @@ def _absence(why: object, text: str) -> str | None:
     return None
 
 
-def _has_point(words: list[str], tool: str, arguments: dict[str, Any]) -> bool:
+def _has_point(text: str, tool: str, written: bytes) -> bool:
     """Whether an ordinary word surely says something; most reasons have one early on."""
+    if len(written) > _SHORT_CALL:
+        return False
     own = ""
-    for written in words:
-        if len(written) > 3 and written.isalpha():
-            word = written.lower()
-            if word not in _SAYS_NOTHING and not word.endswith(_ENDINGS):
-                own = own or _own_text(tool, arguments)
-                if word not in own:
-                    return True
+    for word in text.lower().split():
+        meant = word not in _SAYS_NOTHING and len(word) > 3 and word.isalpha()
+        if meant and not word.endswith(_ENDINGS):
+            own = own or tool.lower() + written.decode().lower()
+            if word not in own:
+                return True
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from hashlib import sha256
 from time import gmtime, strftime, time_ns
 
 from whence.errors import InvalidArgs
@@ -18,18 +19,33 @@ _LEAD = b'%b## %b%btimestamp: "%b"\nseq: %d\nprev: "%b"\nhash: "'
 _USUAL = {"tool_call": call_block, "tool_result": result_block}
 
 
-def compose(event: Event, redactor: Redactor) -> bytes:
-    """The text of an event after its time of day, without secrets, up to its stamp."""
+def record_of(
+    event: Event, redactor: Redactor, seq: int, prev: str, top: bytes = b""
+) -> tuple[bytes, str]:
+    """The whole record of an event, without secrets, and its hash.
+
+    Args:
+        event: What happened.
+        redactor: Takes secrets out.
+        seq: Its number.
+        prev: The hash of the record before it.
+        top: The header of the file, where it is the first one there.
+    """
     text = _text(event)
-    return _text(redactor.event(event)) if redactor.suspects(text) else text
+    if redactor.suspects(text):
+        text = _text(redactor.event(event))
+    moment, before = _moment(), prev.encode()
+    lead = _LEAD % (top, moment[11:19], text, moment, seq, before)
+    digest = sha256(before + lead).hexdigest()
+    return b"%b%b%b" % (lead, digest.encode(), END), digest
 
 
 def _text(event: Event) -> bytes:
     usual = _USUAL.get(event.type)
-    block = (usual(event) if usual else None) or _block(event)
+    block = (usual and usual(event)) or _block(event)
     why = event.narrative
     narrative = f"{paragraphs(why)}\n\n" if why else ""
-    return _heading(event.title) + f"{narrative}```yaml\n{block}".encode()
+    return f"{_heading(event.title)}{narrative}```yaml\n{block}".encode()
 
 
 def _block(event: Event) -> str:
@@ -43,16 +59,8 @@ def _block(event: Event) -> str:
 
 
 @lru_cache(maxsize=256)
-def _heading(title: str) -> bytes:
-    return f" — {one_line(title)}\n\n".encode()
-
-
-def sealed(top: bytes, text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
-    """A whole record and its hash; `top` is the file's header, where it is the first one."""
-    moment = _moment()
-    lead = _LEAD % (top, moment[11:19], text, moment, seq, prev.encode())
-    digest = seal(prev, lead)
-    return lead + digest.encode() + END, digest
+def _heading(title: str) -> str:
+    return f" — {one_line(title)}\n\n"
 
 
 def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:

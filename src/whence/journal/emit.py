@@ -36,7 +36,7 @@ _RAW = (
 _ESCAPED = re.compile(f'["\\\\]|`{{3,}}|[^{_RAW}]')
 _NOT_LITERAL = re.compile(f"```|[^\t\n{_RAW}]").search
 KNOWN: dict[str, str] = {}
-"""Scalars as they were written: names of tools, paths and words of the protocol come again."""
+"""Scalars of one line as they were written: names of tools, paths and words come again."""
 _REMEMBERED = 4096
 _NO_NOTES: tuple[list[str], None] = ([], None)
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -63,7 +63,7 @@ def scalar(text: str) -> str:
     if known is not None:
         return known
     written = _scalar(text)
-    if len(text) <= 64:
+    if len(text) <= 64 and "\n" not in text:
         if len(KNOWN) >= _REMEMBERED:
             KNOWN.clear()
         KNOWN[text] = written

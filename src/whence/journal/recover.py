@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from whence.errors import ParseError
 from whence.journal.comments import load_with_comments
-from whence.journal.compose import compose, now, seal_up, sealed
+from whence.journal.compose import now, record_of, seal_up
 from whence.journal.place import Place, Survey, opened, size_of, standing_before
 from whence.journal.record import (
     NO_HASH,
@@ -101,7 +101,7 @@ def _rebuilt(
     prev = place.standing.hash if place.size else base.hash
     seq = highest + 1
     top = header(session, now(), place.part)
-    record, prev = sealed(top, compose(event, Redactor({})), seq, prev)
+    record, prev = record_of(event, Redactor({}), seq, prev, top)
     fresh = [record]
     for item in old:
         seq += 1

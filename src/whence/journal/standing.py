@@ -41,8 +41,13 @@ class Standing:
 
     def take(self, event: Event) -> None:
         """Take an event into account that was just written."""
-        fields = event.fields
-        self.count(event.type, str(fields.get("call_id", "")), str(fields.get("tool", "")))
+        kind, fields = event.type, event.fields
+        call_id = fields.get("call_id", "")
+        if kind == "tool_result":  # nearly every other event
+            self.last_type = kind
+            self.open_calls.pop(call_id, None)
+        else:
+            self.count(kind, str(call_id), str(fields.get("tool", "")))
 
     def count(self, kind: str, call_id: str, tool: str) -> str | None:
         """Take one event into account; what is odd about it, coming after those before."""

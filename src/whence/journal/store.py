@@ -1,9 +1,15 @@
-"""The open files of one session: its lock, its current part and its head. Bytes only."""
+"""The open files of one session: its lock, its current part and its head. Bytes only.
+
+Inside an event loop the lock is kept until the loop gets control back, so that calls that follow
+one another without waiting take it once. Nobody waits longer for it than until then.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
+import time
 from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from threading import Lock
@@ -14,6 +20,10 @@ from whence.journal.record import part_name
 from whence.journal.sessions import HEAD
 
 WRITERS = "writers.lock"
+_PATIENCE_S = 30.0
+_LONGEST_NAP_S = 0.01
+_lasting: set[Store] = set()
+"""Those of this process that keep their lock until their event loop gets control back."""
 
 
 class Store:
@@ -32,7 +42,12 @@ class Store:
         self._retired: list[int] = []
         self._new_names = True
         self._name = ""
-        self._mutex = Lock()
+        self.mutex = Lock()
+        """Keeps the other threads of this process out."""
+        self.locked = False
+        """Whether other processes are kept out: nobody else has written since."""
+        self.lasting = False
+        """Whether that lasts beyond the present append."""
         self._swap = Lock()
         try:
             self._writers = self._open(WRITERS, os.O_RDWR)
@@ -44,19 +59,15 @@ class Store:
         """Keep every other writer out, of this process and of all others.
 
         Raises:
-            Unavailable: It was closed.
+            Unavailable: It was closed, or another writer does not let go.
         """
-        self._mutex.acquire()
+        self.mutex.acquire()
         try:
-            flock(self.directory, LOCK_EX)
-        except (OSError, ValueError):
-            self._mutex.release()
-            if self.directory >= 0:
-                raise
-            raise Unavailable(
-                f"the journal {self.path} is closed; nothing was recorded",
-                "Open the session again.",
-            ) from None
+            if not self.locked:
+                self.lock()
+        except BaseException:
+            self.mutex.release()
+            raise
 
     def __exit__(
         self,
@@ -65,11 +76,64 @@ class Store:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            flock(self.directory, LOCK_UN)
+            if not self.lasting:
+                self.unlock()
         finally:
-            self._mutex.release()
-        if error is not None and isinstance(error, OSError):
+            self.mutex.release()
+        if isinstance(error, OSError):
             raise unavailable(self.path, error) from error
+
+    def lock(self) -> None:
+        """Keep other processes out, at least until `unlock`; call it with the mutex.
+
+        Raises:
+            Unavailable: It was closed, or another writer does not let go.
+        """
+        if self.directory < 0:
+            raise Unavailable(
+                f"the journal {self.path} is closed; nothing was recorded",
+                "Open the session again.",
+            )
+        try:
+            flock(self.directory, LOCK_EX | LOCK_NB)
+        except BlockingIOError:
+            self._wait()
+        self.locked = True
+        loop = asyncio._get_running_loop()
+        if loop is not None:
+            self.lasting = True
+            _lasting.add(self)
+            loop.call_soon(self._let_go)
+
+    def unlock(self) -> None:
+        """Let other processes write; call it with the mutex."""
+        if self.locked:
+            self.locked = self.lasting = False
+            _lasting.discard(self)
+            flock(self.directory, LOCK_UN)
+
+    def _let_go(self, *, patient: bool = True) -> None:
+        if self.mutex.acquire(blocking=patient):
+            try:
+                self.unlock()
+            finally:
+                self.mutex.release()
+
+    def _wait(self) -> None:
+        nap, until = 0.0001, time.monotonic() + _PATIENCE_S
+        while True:
+            for other in tuple(_lasting):  # their loop may be waiting for this very call
+                other._let_go(patient=False)
+            with suppress(BlockingIOError):
+                return flock(self.directory, LOCK_EX | LOCK_NB)
+            if time.monotonic() > until:
+                raise Unavailable(
+                    f"another program has kept the journal {self.path} locked for"
+                    f" {_PATIENCE_S:.0f} s; nothing was recorded",
+                    "End the program that writes it, or use another session.",
+                )
+            time.sleep(nap)
+            nap = min(2 * nap, _LONGEST_NAP_S)
 
     def claim_alone(self) -> bool:
         """Whether no other writer of this session is alive; ask under the lock."""
@@ -151,6 +215,7 @@ class Store:
 
     def close(self) -> None:
         """Give everything back; safe to call twice."""
+        self._let_go()
         held = (*self._retired, self._log, self._head, self._writers, self.directory)
         self._retired = []
         self._log = self._head = self._writers = self.directory = -1

@@ -6,8 +6,6 @@ Tool and call are named by strings there. Whatever is different about an event, 
 
 from __future__ import annotations
 
-from typing import Any
-
 from whence.journal.emit import KNOWN, PLENTY, scalar, simple_key
 from whence.shapes.event import Event
 
@@ -23,13 +21,30 @@ def call_block(event: Event) -> str | None:
     if event.comments or (*fields,) not in _CALLS:
         return None
     tool, call_id, args, *paths = fields.values()
-    arguments = _lines(args)
-    named = _flow(paths[0]) if paths else ""
-    if arguments is None or named is None:
+    if type(args) is not dict or not args:
         return None
+    lines = ""
+    for key, value in args.items():
+        kind = type(value)
+        if kind is str:
+            text = _known(value) or (scalar(value) if "\n" not in value else None)
+            if text is None:
+                return None
+        elif kind is int and -PLENTY < value < PLENTY:
+            text = value
+        elif kind is bool or value is None:
+            text = _CONSTANTS[value]
+        else:
+            return None
+        lines += f"  {_known(key) or simple_key(key, '  ')}: {text}\n"
+    if paths:
+        (named,) = paths
+        if type(named) is not list or len(named) != 1 or type(named[0]) is not str:
+            return None
+        lines += f"paths: [{_known(named[0]) or scalar(named[0])}]\n"
     return (
         f"type: tool_call\ntool: {_known(tool) or scalar(tool)}\n"
-        f"call_id: {_known(call_id) or scalar(call_id)}\nargs:\n{arguments}{named}"
+        f"call_id: {_known(call_id) or scalar(call_id)}\nargs:\n{lines}"
     )
 
 
@@ -48,28 +63,3 @@ def result_block(event: Event) -> str | None:
         f"tool: {_known(tool) or scalar(tool)}\nsuccess: true\nduration_ms: {spent!r}\n"
         f"result: {_known(result) or scalar(result)}\n"
     )
-
-
-def _lines(args: Any) -> str | None:
-    if type(args) is not dict or not args:
-        return None
-    lines = ""
-    for key, value in args.items():
-        kind = type(value)
-        if kind is str and "\n" not in value:
-            text = _known(value) or scalar(value)
-        elif kind is int and -PLENTY < value < PLENTY:
-            text = value
-        elif kind is bool or value is None:
-            text = _CONSTANTS[value]
-        else:
-            return None
-        lines += f"  {_known(key) or simple_key(key, '  ')}: {text}\n"
-    return lines
-
-
-def _flow(paths: Any) -> str | None:
-    """The line of a single path, as most calls have it."""
-    if type(paths) is not list or len(paths) != 1 or type(paths[0]) is not str:
-        return None
-    return f"paths: [{_known(paths[0]) or scalar(paths[0])}]\n"

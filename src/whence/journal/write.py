@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from whence.errors import InvalidArgs, Unavailable
 from whence.journal.commit import GroupSync
-from whence.journal.compose import compose, now, sealed
+from whence.journal.compose import now, record_of
 from whence.journal.head import pack_head
 from whence.journal.index import write_index
 from whence.journal.own import (
@@ -105,27 +106,38 @@ class Journal:
         Raises:
             Unavailable: The disk is full or the file cannot be written; nothing was recorded.
         """
-        with self._store:
-            self._catch_up()
-            self._write(events)
-            self._remember()
+        self._append(events)
 
     def append_call(self, event: Event) -> str:
-        """Record a call and return its id: the one in its fields, or a new one behind `tool`.
+        """Record a call and return its id: the `call_id` in its fields, or a new one for None.
 
         A new id is taken under the lock, so that no two calls of a session share one.
 
         Raises:
             Unavailable: The disk is full or the file cannot be written; nothing was recorded.
         """
-        with self._store:
-            self._catch_up()
-            call_id = event.fields.get("call_id")
-            if call_id is None:
-                call_id = self._place.standing.next_call_id()
-                event = _with_id(event, call_id)
-            self._write((event,))  # its outcome, which follows, moves the head
-        return str(call_id)
+        return str(self._append((event,), event.fields))
+
+    def _append(self, events: Sequence[Event], call: dict[str, Any] | None = None) -> Any:
+        """Write under the lock; the id of a call, if it is one: its outcome moves the head."""
+        store = self._store
+        with store.mutex:
+            try:
+                if not store.locked:
+                    store.lock()
+                    self._catch_up()
+                if call is None:
+                    self._write(events)
+                    return self._remember()
+                if call.get("call_id") is None:
+                    call["call_id"] = self._place.standing.next_call_id()
+                self._write(events)
+                return call["call_id"]
+            except OSError as error:
+                raise unavailable(store.path, error) from error
+            finally:
+                if not store.lasting:
+                    store.unlock()
 
     async def commit(self) -> None:
         """Return when everything that was appended is on disk; at once if not durable.
@@ -227,19 +239,20 @@ class Journal:
         if not events:
             return
         place = self._place
-        if place.size >= self._rotate_bytes or place.events >= self._rotate_events or place.ends:
+        full = place.size >= self._rotate_bytes or place.events >= self._rotate_events
+        if full or place.ends:
             self._rotate()
             place = self._place
-        top = b""
-        if not place.size:
+        if place.size:
+            self._put(events)
+        else:
             top = header(self.session, now(), place.part)
-            if place.part > 1:
-                events = (continued(place.part, place.standing), *events)
-        self._put(top, events)
+            first = (continued(place.part, place.standing),) if place.part > 1 else ()
+            self._put((*first, *events), top)
 
     def _rotate(self) -> None:
         if not self._place.ends:
-            self._put(b"", [rotated(self._place.part)])
+            self._put([rotated(self._place.part)])
             self._remember()
         with suppress(OSError):  # an index can be derived again at any time
             write_index(self._store.directory, self._place.part)
@@ -250,14 +263,14 @@ class Journal:
         place.inode = self._store.attach(place.part)
         self._place = place
 
-    def _put(self, top: bytes, events: Sequence[Event]) -> None:
+    def _put(self, events: Sequence[Event], top: bytes = b"") -> None:
         place = self._place
         standing = place.standing
         seq, digest, data = standing.seq, standing.hash, b""
         for event in events:
             seq += 1
-            record, digest = sealed(top, compose(event, self.redactor), seq, digest)
-            data, top = data + record, b""
+            record, digest = record_of(event, self.redactor, seq, digest, top)
+            data, top = data + record if data else record, b""
         place.size += self._store.append(data, place.size)
         place.events += len(events)
         standing.seq, standing.hash = seq, digest
@@ -275,9 +288,3 @@ class Journal:
             )
         except OSError:
             return  # the events are recorded, and a head that lags behind is harmless
-
-
-def _with_id(event: Event, call_id: str) -> Event:
-    fields = event.fields
-    first = {"tool": None, "call_id": call_id} if "tool" in fields else {"call_id": call_id}
-    return Event(event.type, {**first, **fields}, event.title, event.narrative, event.comments)

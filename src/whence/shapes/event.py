@@ -16,7 +16,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
     type: str
     """session_start, tool_call, tool_result, tool_error, user_approval, violation, …"""
-    fields: Mapping[str, Any]
+    fields: dict[str, Any]
     """In the order in which a person should read them; JSON values."""
     title: str
     """The heading, e.g. `Tool Call: fs.read`."""
