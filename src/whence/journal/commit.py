@@ -1,7 +1,7 @@
 """Group commit: everybody who waits at the same moment shares one sync.
 
-A disk that answers within a millisecond is asked from the event loop itself, since handing over to
-a thread would take as long; a slower one, or one that was never asked, from a thread.
+A disk that answers within a few milliseconds is asked from the event loop itself, since handing
+over to a thread would take as long; a slower one, or one that was never asked, from a thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import inf
 from time import monotonic
 from types import coroutine
 
-_QUICK_S = 0.001
+_QUICK_S = 0.005
 _took_s: dict[int, float] = {}
 """How long each disk took for its last sync, by its device number."""
 
@@ -22,10 +22,23 @@ _took_s: dict[int, float] = {}
 class GroupSync:
     """Runs a blocking sync once for all who came before it started."""
 
-    def __init__(self, sync: Callable[[], None], disk: int | None = None) -> None:
+    def __init__(
+        self,
+        sync: Callable[[], None],
+        disk: int | None = None,
+        own_callbacks: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """Take what brings everything to the disk.
+
+        Args:
+            sync: Blocks until the disk has it.
+            disk: The number of its device: what is known of its speed is shared.
+            own_callbacks: How many callbacks the caller itself has pending in the event loop.
+        """
         self.syncs = 0
         """How often the disk was asked."""
         self._sync = sync
+        self._own_callbacks = own_callbacks
         self._written = 0
         self._synced = 0
         self._running: asyncio.Future[None] | None = None
@@ -55,11 +68,16 @@ class GroupSync:
                 await _one_round()  # waiting for it would not let anybody take note of its end
             elif self._running is not None or self._took_s >= _QUICK_S:
                 await self._in_thread()
-            elif not others_wrote:
+            elif not others_wrote and self._others_wait():
                 await _one_round()  # whoever is about to append does so first
                 others_wrote = True
             else:
                 self._here()
+
+    def _others_wait(self) -> bool:
+        """Whether anybody else could run now; yes, where the event loop does not tell."""
+        ready = getattr(asyncio.get_running_loop(), "_ready", None)
+        return ready is None or len(ready) > self._own_callbacks()
 
     def finish(self) -> None:
         """Sync now, here, if anything is left to sync; afterwards there is no thread."""

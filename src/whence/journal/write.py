@@ -48,7 +48,8 @@ class Journal:
         """Whether there is anything for `commit` to wait for."""
         self._store = store
         self._rotate_bytes, self._rotate_events = limits
-        self._group = GroupSync(store.sync, os.fstat(store.directory).st_dev)
+        disk = os.fstat(store.directory).st_dev
+        self._group = GroupSync(store.sync, disk, lambda: int(store.lasting))
         self.redactor = Redactor()
         """Takes secrets out of whatever is recorded."""
         self._place = Place()
