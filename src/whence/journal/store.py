@@ -1,7 +1,7 @@
 """The open files of one session: its lock, its current part and its head. Bytes only.
 
 Inside an event loop the lock is kept until the loop gets control back, so that calls that follow
-one another without waiting take it once. Nobody waits longer for it than until then.
+one another without waiting take it once, and move the head once. Nobody waits longer than that.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import errno
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from threading import Lock
@@ -48,6 +49,8 @@ class Store:
         """Whether other processes are kept out: nobody else has written since."""
         self.lasting = False
         """Whether that lasts beyond the present append."""
+        self.leaving: Callable[[], None] | None = None
+        """What is done before others may write."""
         self._swap = Lock()
         try:
             self._writers = self._open(WRITERS, os.O_RDWR)
@@ -107,8 +110,14 @@ class Store:
 
     def unlock(self) -> None:
         """Let other processes write; call it with the mutex."""
-        if self.locked:
+        if not self.locked:
+            return
+        try:
+            if self.leaving is not None:
+                self.leaving()
+        finally:
             self.locked = self.lasting = False
+            self.leaving = None
             _lasting.discard(self)
             flock(self.directory, LOCK_UN)
 

@@ -120,7 +120,7 @@ class Journal:
         return str(self._append((event,), event.fields))
 
     def _append(self, events: Sequence[Event], call: dict[str, Any] | None = None) -> Any:
-        """Write under the lock; the id of a call, if it is one: its outcome moves the head."""
+        """Write under the lock; the id of a call, if it is one."""
         store = self._store
         with store.mutex:
             try:
@@ -129,10 +129,11 @@ class Journal:
                     self._catch_up()
                 if call is None:
                     self._write(events)
-                    return self._remember()
+                    store.leaving = self._remember
+                    return None
                 if call.get("call_id") is None:
                     call["call_id"] = self._place.standing.next_call_id()
-                self._write(events)
+                self._write(events)  # its outcome, which follows, moves the head
                 return call["call_id"]
             except OSError as error:
                 raise unavailable(store.path, error) from error
