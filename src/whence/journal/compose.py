@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import sha256
-from time import gmtime, strftime, time_ns
+from time import gmtime, strftime, time
 
 from whence.errors import InvalidArgs
 from whence.journal.emit import emit
@@ -15,7 +15,6 @@ from whence.journal.usual import call_block, result_block
 from whence.shapes.event import Event
 
 _STAMPED = frozenset({"type", "timestamp", "seq", "prev", "hash", "salvaged_from", "altered"})
-_LEAD = b'%b## %b%btimestamp: "%b"\nseq: %d\nprev: "%b"\nhash: "'
 _USUAL = {"tool_call": call_block, "tool_result": result_block}
 
 
@@ -34,10 +33,11 @@ def record_of(
     text = _text(event)
     if redactor.suspects(text):
         text = _text(redactor.event(event))
-    moment, before = _moment(), prev.encode()
-    lead = _LEAD % (top, moment[11:19], text, moment, seq, before)
-    digest = sha256(before + lead).hexdigest()
-    return b"%b%b%b" % (lead, digest.encode(), END), digest
+    moment = now()
+    stamp = f'timestamp: "{moment}"\nseq: {seq}\nprev: "{prev}"\nhash: "'
+    lead = b"".join((top, b"## ", moment[11:19].encode(), text, stamp.encode()))
+    digest = sha256(prev.encode() + lead).hexdigest()
+    return b"".join((lead, digest.encode(), END)), digest
 
 
 def _text(event: Event) -> bytes:
@@ -45,7 +45,7 @@ def _text(event: Event) -> bytes:
     block = (usual and usual(event)) or _block(event)
     why = event.narrative
     narrative = f"{paragraphs(why)}\n\n" if why else ""
-    return f"{_heading(event.title)}{narrative}```yaml\n{block}".encode()
+    return _heading(event.title) + f"{narrative}```yaml\n{block}".encode()
 
 
 def _block(event: Event) -> str:
@@ -59,8 +59,8 @@ def _block(event: Event) -> str:
 
 
 @lru_cache(maxsize=256)
-def _heading(title: str) -> str:
-    return f" — {one_line(title)}\n\n"
+def _heading(title: str) -> bytes:
+    return f" — {one_line(title)}\n\n".encode()
 
 
 def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
@@ -72,14 +72,11 @@ def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
 
 def now() -> str:
     """The time in UTC, to the millisecond."""
-    return _moment().decode()
-
-
-def _moment() -> bytes:
-    milliseconds = time_ns() // 1_000_000
-    return b"%b.%03dZ" % (_second(milliseconds // 1000), milliseconds % 1000)
+    moment = time()
+    seconds = int(moment)
+    return f"{_second(seconds)}.{int((moment - seconds) * 1000):03d}Z"
 
 
 @lru_cache(maxsize=4)
-def _second(seconds: int) -> bytes:
-    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds)).encode()
+def _second(seconds: int) -> str:
+    return strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds))

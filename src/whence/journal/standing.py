@@ -35,17 +35,26 @@ class Standing:
     ended: bool = False
     """Whether the session has ended and was not taken up again."""
 
+    given: str = field(default="", compare=False)
+    """The id that was given away last."""
+
     def next_call_id(self) -> str:
         """An id that no call of this session has."""
-        return f"call-{self.last_call + 1:03d}"
+        self.given = given = f"call-{self.last_call + 1:03d}"
+        return given
 
     def take(self, event: Event) -> None:
         """Take an event into account that was just written."""
         kind, fields = event.type, event.fields
         call_id = fields.get("call_id", "")
-        if kind == "tool_result":  # nearly every other event
+        if kind == "tool_result":  # nearly every event is this or the next
             self.last_type = kind
             self.open_calls.pop(call_id, None)
+        elif kind == "tool_call" and call_id is self.given:
+            self.last_type = kind
+            self.calls += 1
+            self.last_call += 1
+            self.open_calls[call_id] = fields["tool"]
         else:
             self.count(kind, str(call_id), str(fields.get("tool", "")))
 
