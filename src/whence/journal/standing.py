@@ -35,8 +35,8 @@ class Standing:
     ended: bool = False
     """Whether the session has ended and was not taken up again."""
 
-    given: str = field(default="", compare=False)
-    """The id that was given away last."""
+    given: str | None = field(default=None, compare=False)
+    """The id that was given to a call which is yet to be counted."""
 
     def next_call_id(self) -> str:
         """An id that no call of this session has."""
@@ -51,7 +51,7 @@ class Standing:
             self.last_type = kind
             self.open_calls.pop(call_id, None)
         elif kind == "tool_call" and call_id is self.given:
-            self.last_type = kind
+            self.last_type, self.given = kind, None
             self.calls += 1
             self.last_call += 1
             self.open_calls[call_id] = fields["tool"]
