@@ -12,15 +12,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.catalogs.calling import called, fault, result
 from whence.catalogs import DEFAULT, load_catalog, load_catalogs
 from whence.catalogs.chatmd import HELPERS
 from whence.declare.toolbox import Toolbox
 from whence.loop.agent_file import load_agent
 from whence.loop.session import Session
-from whence.shapes.call import Outcome
 from whence.shapes.policy import Policy, Quotas
 
-WHY = "Prove that the tool keeps its promise"
 CAP = 380_928
 UNLIMITED = Policy(quotas=Quotas(repeats=None))
 
@@ -39,23 +38,6 @@ def work(tmp_path: Path) -> Path:
 def session(work: Path) -> Iterator[Session]:
     with Session(work, durable=False, policy=UNLIMITED) as opened:
         yield opened
-
-
-async def called(session: Session, tool: str, **arguments: Any) -> Outcome:
-    return await session.call(tool, WHY, **arguments)
-
-
-async def result(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await called(session, tool, **arguments)
-    assert outcome.fault is None, outcome.fault
-    return outcome.result
-
-
-async def fault(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await called(session, tool, **arguments)
-    assert outcome.fault is not None, outcome.result
-    assert outcome.fault.suggestion
-    return outcome.fault
 
 
 def shape(schema: Any) -> Any:

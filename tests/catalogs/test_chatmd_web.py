@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.local_server import LocalServer, answer, redirect, serving
 
+from tests.local_server import LocalServer, answer, redirect, serving
 from whence.catalogs.chatmd import HELPERS, webpage_to_markdown
 from whence.loop.agent_file import load_agent
 from whence.loop.session import Session

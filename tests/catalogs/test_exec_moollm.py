@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.catalogs.calling import WHY, fault, result
 from whence.execute.process import Processes
 from whence.loop.session import Session
 from whence.shapes.approval import Answer, Question
 from whence.shapes.call import Outcome
 from whence.shapes.policy import Limits, Policy, Rule, Verdict
-
-WHY = "Prove that the tool keeps its promise"
 
 pytestmark = pytest.mark.anyio
 
@@ -35,19 +34,6 @@ def work(tmp_path: Path) -> Path:
 def session(work: Path) -> Iterator[Session]:
     with Session(work, durable=False, approver=yes) as opened:
         yield opened
-
-
-async def result(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is None, outcome.fault
-    return outcome.result
-
-
-async def fault(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is not None
-    assert outcome.fault.suggestion
-    return outcome.fault
 
 
 @pytest.mark.requirement("exec:terminal")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.catalogs.calling import WHY, fault, result
 from whence.catalogs import load_catalog
 from whence.declare.protocol import load_tools
 from whence.loop.session import Session
 from whence.shapes.call import Outcome
 from whence.shapes.policy import Policy, Rule, Verdict
 
-WHY = "Prove that the tool keeps its promise"
 SHARED = Path(__file__).parents[3] / "shared"
 SEED = SHARED / "seeds" / "002_9ce93a70bbe994c8.txt"
 
@@ -36,19 +36,6 @@ def session(tmp_path: Path) -> Iterator[Session]:
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     return tmp_path / "work"
-
-
-async def result(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is None, outcome.fault
-    return outcome.result
-
-
-async def fault(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is not None
-    assert outcome.fault.suggestion
-    return outcome.fault
 
 
 @pytest.mark.requirement("moollm:schemas")

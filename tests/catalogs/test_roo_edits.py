@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.catalogs.calling import WHY, fault, result
 from whence.catalogs import load_catalog
 from whence.loop.session import Session
 from whence.shapes.policy import Mode, Policy
-
-WHY = "Prove that the tool keeps its promise"
 
 pytestmark = pytest.mark.anyio
 
@@ -30,19 +29,6 @@ def work(tmp_path: Path) -> Path:
 def session(work: Path) -> Iterator[Session]:
     with Session(work, load_catalog("roo"), durable=False) as opened:
         yield opened
-
-
-async def result(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is None, outcome.fault
-    return outcome.result
-
-
-async def fault(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is not None
-    assert outcome.fault.suggestion
-    return outcome.fault
 
 
 def block(search: str, replace: str, line: int | None = None) -> str:

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
+from tests.catalogs.calling import WHY, called, fault, result
+from tests.work.office_files import docx, paragraph, xlsx
+from tests.work.web.test_web_pdf import pdf
 from whence.catalogs import load_catalog, load_catalogs
 from whence.catalogs.roo import tools
 from whence.declare.toolbox import Toolbox
 from whence.gate.mode import group_of
 from whence.loop.agent_file import load_agent
 from whence.loop.session import Session
-
-WHY = "Prove that the tool keeps its promise"
 
 pytestmark = pytest.mark.anyio
 
@@ -35,19 +36,6 @@ def work(tmp_path: Path) -> Path:
 def session(work: Path) -> Iterator[Session]:
     with Session(work, load_catalog("roo"), durable=False) as opened:
         yield opened
-
-
-async def result(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is None, outcome.fault
-    return outcome.result
-
-
-async def fault(session: Session, tool: str, **arguments: Any) -> Any:
-    outcome = await session.call(tool, WHY, **arguments)
-    assert outcome.fault is not None
-    assert outcome.fault.suggestion
-    return outcome.fault
 
 
 def shape(schema: Any) -> Any:
@@ -315,6 +303,67 @@ async def test_what_is_no_text_is_refused(
     found = await fault(session, "read_file", path=name)
 
     assert (found.code, said in found.message) == ("INVALID_ARGS", True)
+
+
+@pytest.mark.requirement("roo:read:documents")
+async def test_documents_are_read_as_text_with_numbered_lines(session: Session, work: Path) -> None:
+    (work / "a.docx").write_bytes(docx("".join(paragraph(word) for word in "abcd")))
+    (work / "B.XLSX").write_bytes(xlsx('<row><c r="B1"><v>7</v></c></row>'))
+    (work / "c.pdf").write_bytes(pdf("Hello", "World"))
+
+    some = await result(session, "read_file", path="a.docx", offset=2, limit=2)
+    ranges = await result(
+        session, "read_file", files=[{"path": "a.docx", "line_ranges": [[1, 1], [3, 9]]}]
+    )
+    cells = await called(session, "read_file", path="B.XLSX")
+    pages = await result(session, "read_file", path="c.pdf")
+
+    assert some.startswith("File: a.docx\nNote: ")
+    assert "Showing lines 2-3 of 4" in some
+    assert some.endswith("2 | b\n3 | c")
+    assert ranges.endswith("Lines 1-1:\n1 | a\n\nLines 3-4:\n3 | c\n4 | d")
+    assert str(cells.result).endswith("1 | ## One\n2 | \t7")
+    assert cells.warnings == ("hidden sheets were left out: 'Two'",)
+    assert "3 | Hello" in pages
+    assert "7 | World" in pages
+
+
+@pytest.mark.requirement("roo:read:documents")
+@pytest.mark.parametrize(
+    ("name", "content", "code", "said"),
+    [
+        ("a.docx", b"PK\3\4", "EXECUTION_FAILED", "damaged"),
+        ("a.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "INVALID_ARGS", "password"),
+        ("a.pdf", b"%PDF-1.4\n", "EXECUTION_FAILED", "damaged"),
+        ("a.docx", None, "NOT_FOUND", "no such file"),
+    ],
+    ids=["broken", "encrypted", "broken PDF", "missing"],
+)
+async def test_a_document_that_cannot_be_read_is_named(
+    session: Session, work: Path, name: str, content: bytes | None, code: str, said: str
+) -> None:
+    if content is not None:
+        (work / name).write_bytes(content)
+
+    found = await fault(session, "read_file", path=name)
+
+    assert found.code == code
+    assert name in found.message
+    assert said in found.message
+
+
+@pytest.mark.requirement("roo:read:documents")
+async def test_lines_that_a_document_does_not_have_are_refused(
+    session: Session, work: Path
+) -> None:
+    (work / "a.docx").write_bytes(docx(paragraph("a")))
+    (work / "empty.docx").write_bytes(docx(""))
+
+    beyond = await fault(session, "read_file", path="a.docx", offset=2)
+    empty = await result(session, "read_file", path="empty.docx")
+
+    assert (beyond.code, "has 1 lines" in beyond.message) == ("INVALID_ARGS", True)
+    assert empty.endswith("Note: File is empty")
 
 
 @pytest.mark.requirement("roo:read")

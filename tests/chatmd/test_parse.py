@@ -410,3 +410,12 @@ def test_nodes_are_a_sequence() -> None:
 def test_a_file_may_be_empty() -> None:
     assert nodes("") == nodes(" \n\t\ufeff"[:3]) == []
     assert parse(b"\xef\xbb\xbf").diagnostics[:] == ()
+
+
+def test_elements_that_hold_others_are_found_among_those_that_do_not() -> None:
+    document = parse(
+        '<user>a</user><user>b<img src="c"/></user><user>RAW|d|RAW</user>'
+        '<assistant><doc src="e"/></assistant><system><doc src="f">g</doc></system>'
+    )
+
+    assert [one.children[0].get("src") for one in document.holding("user", "system")] == ["c", "f"]

@@ -152,7 +152,7 @@ def test_a_file_in_many_blocks_gives_the_same_lines(
     at_once = found_by(None, tmp_path, query, tmp_path / "texts/0.txt", None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "_BLOCK", block)
-        patch.setattr(text, "SNIFFED", 3)
+        patch.setattr(text, "_WHOLE", 3)
         in_blocks = found_by(None, tmp_path, query, tmp_path / "texts/0.txt", None)
 
     assert in_blocks == at_once

@@ -107,7 +107,7 @@ class _Expander:
     def file(self, source: bytes, path: str, within: tuple[str, ...], namespace: str) -> None:
         """A ChatMD file, its imports expanded."""
         at = 0
-        for element, in_message in _imports(parse(source), namespace):
+        for element, in_message in _imports(source, namespace):
             start, end = element.span
             self.copy(source[at:start], path, at)
             at = end
@@ -199,10 +199,12 @@ class _Expander:
         self.problems.append(Located(path, _placed(self.sources[path], element.span, blank)))
 
 
-def _imports(document: Document, namespace: str) -> Iterator[tuple[Element, bool]]:
+def _imports(source: bytes, namespace: str) -> Iterator[tuple[Element, bool]]:
     """Every import in order, and whether it is in a message; under a namespace, scripts too."""
+    if not namespace and b"<import" not in source:
+        return
     wanted = ("import", "script") if namespace else ("import",)
-    for element in document.tagged(*wanted, "msg", "user", "system", "developer"):
+    for element in parse(source).tagged(*wanted, "msg", "user", "system", "developer"):
         if element.tag in wanted:
             yield element, False
         else:

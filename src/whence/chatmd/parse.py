@@ -48,7 +48,8 @@ def structure(source: bytes | str, *, partial: bool = False) -> tuple[Document, 
     reader.read()
     table = Table(data, reader.kinds, reader.spans)
     found = Diagnostics(lambda: diagnose(table, reader.findings, partial=partial))
-    return Document(data, Nodes(table.kinds, NAMES, table.node), found), reader.findings
+    nodes = Nodes(table.kinds, NAMES, table.node, table.may_hold_elements)
+    return Document(data, nodes, found), reader.findings
 
 
 class _Reader:

@@ -93,6 +93,8 @@ def attributes(source: bytes, start: int, end: int) -> Iterator[Assigned]:
 
 def values(source: bytes, start: int, end: int) -> list[tuple[str, str | None]]:
     """Names and values of the same attributes, where nobody asks for their places."""
+    if end - start < 2:
+        return []
     if end - start > 1 << 16:
         return [(one.name, one.value) for one in attributes(source, start, end)]
     found = _ATTRIBUTE.findall(source, start, end)[:MOST_ATTRIBUTES]

@@ -14,12 +14,15 @@ from whence.shapes.document import COMMENT, STRAY, Comment, Element, Node, Part,
 NAMES = (*ELEMENTS, COMMENT, STRAY)
 """What the kinds of a table mean."""
 
+_TAG_END = ord(">")
 _RAW_START = re.compile(rb"\s*+RAW\|")
 
 
 def opened_at(source: bytes, name: str, start: int, body: int, *, alone: bool) -> Opened:
     """The opening tag of an element whose extent is known."""
     name_end = start + 1 + len(name)
+    if source[name_end] == _TAG_END:
+        return Opened(name, start, name_end, name_end + 1, body, alone)
     found = TAG_REST.match(source, name_end, body)
     tag_end = found.end() if found else bad_tag(source, start, name_end, body).tag_end
     return Opened(name, start, name_end, tag_end, body, alone)
@@ -62,12 +65,18 @@ class Table:
             return self._mixed(opened, end)
         return make(self.source, opened, self._text(text, Span(body, inner)), inner, end)
 
+    def may_hold_elements(self, index: int) -> bool:
+        """Whether there is anything inside a node that could begin an element."""
+        return self.source.find(b"<", self.spans[4 * index + 1], self.spans[4 * index + 2]) >= 0
+
     def plain(self, index: int) -> Span | None:
         """Where the text of an element is, if there is nothing else in it."""
         return self._plain(self.spans[4 * index + 1], self.spans[4 * index + 2])
 
     def _plain(self, body: int, inner: int) -> Span | None:
         find = self.source.find
+        if find(b"<", body, inner) < 0 and find(b"|", body, inner) < 0:
+            return Span(body, inner)
         if raw := _RAW_START.match(self.source, body, inner):
             close = find(RAW_CLOSE, raw.end(), inner)
             layout = close >= 0 and not self.source[close + 4 : inner].strip()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from whence.errors import WhenceError
 from whence.gate.mode import group_of
 from whence.loop.agent_file import AgentFile, Reach
-from whence.loop.locked import compare
+from whence.loop.locked import compare, compare_servers
 from whence.loop.settings import load_mode
 from whence.shapes.declaration import ShellCommand
 from whence.shapes.document import Diagnostic, Element, Severity, Span, places
@@ -51,7 +51,7 @@ def _files(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
     """Local documents and pictures that cannot be reached."""
     reach = Reach(agent.path, workspace)
     try:
-        for message in agent.document.tagged(*_WORDS):
+        for message in agent.document.holding(*_WORDS):
             for element in message.children:
                 yield from _file(element, agent, reach)
     finally:
@@ -125,11 +125,18 @@ def _some(names: list[str]) -> str:
 
 def _unpinned(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
     """Tools that are not what the capability lock says, or not in it."""
-    for held in compare(agent, workspace, os.environ):
+    found = compare(agent, workspace, os.environ)
+    servers = {server.label: server.span for server in agent.resolved.servers}
+    if servers:
+        import asyncio
+
+        found += asyncio.run(compare_servers(agent, workspace, os.environ))
+    for held in found:
         if not held.sound:
             said = held.problem or (held.drift.reason if held.drift else "it has no pin")
             hint = f"Look at it with `whence lock --check {held.agent}`; --update accepts it."
-            span = agent.resolved.spans[held.tool]
+            named = agent.resolved.spans.get(held.tool) or servers.get(held.tool)
+            span = named or next(iter(servers.values()))
             yield _found("not-locked", f"{held.tool}: {said}.", hint, span, Severity.ERROR)
 
 

@@ -333,14 +333,19 @@ def _reasoning(element: Element) -> Reasoning:
 class Nodes(Sequence[Node]):
     """The top level of a file; each node is made anew when it is looked at."""
 
-    __slots__ = ("_kinds", "_make", "_names")
+    __slots__ = ("_kinds", "_make", "_may_hold_elements", "_names")
 
     def __init__(
-        self, kinds: Sequence[int], names: Sequence[str], make: Callable[[int], Node]
+        self,
+        kinds: Sequence[int],
+        names: Sequence[str],
+        make: Callable[[int], Node],
+        may_hold_elements: Callable[[int], bool],
     ) -> None:
         self._kinds = kinds
         self._names = names
         self._make = make
+        self._may_hold_elements = may_hold_elements
 
     def __len__(self) -> int:
         return len(self._kinds)
@@ -361,7 +366,14 @@ class Nodes(Sequence[Node]):
 
     def tagged(self, *tags: str) -> Iterator[Element]:
         """The elements with one of these tags, in order; no other node is made."""
-        for at in self.where(*tags):
+        return self._elements(self.where(*tags))
+
+    def holding(self, *tags: str) -> Iterator[Element]:
+        """Those among them with elements inside, and perhaps a few more; hardly any is made."""
+        return self._elements(filter(self._may_hold_elements, self.where(*tags)))
+
+    def _elements(self, indices: Iterable[int]) -> Iterator[Element]:
+        for at in indices:
             node = self._make(at)
             if isinstance(node, Element):
                 yield node
@@ -427,6 +439,10 @@ class Document:
     def tagged(self, *tags: str) -> Iterator[Element]:
         """The top-level elements with one of these tags, in order."""
         return self.nodes.tagged(*tags)
+
+    def holding(self, *tags: str) -> Iterator[Element]:
+        """Those among them with elements inside; in a long file much sooner found than all."""
+        return self.nodes.holding(*tags)
 
     def items(self) -> Iterator[Item]:
         """The conversation, in order."""

@@ -38,11 +38,8 @@ async def replace_in(
 ) -> tuple[Stored, tuple[Replaced, ...]]:
     """Make replacements one after the other, each in what the one before it left; all, or none."""
     before, mark, body = await read_text(files, path)
-    done: list[Replaced] = []
-    for each in wanted:
-        done.append(replace_text(body, each))
-        body = done[-1].text
-    return store(files, path, before, mark + body), tuple(done)
+    after, done = replace_text(body, *wanted)
+    return store(files, path, before, mark + after), done
 
 
 async def create(files: Files, path: str, content: str) -> Stored:

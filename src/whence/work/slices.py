@@ -62,17 +62,39 @@ class Part:
 
 
 async def read_part(files: Files, part: Part, most_chars: int = MOST_CHARS) -> list[Slice]:
-    """The lines that are wanted, as far as they fit; never none."""
+    """The lines of a file that are wanted, as far as they fit; never none."""
     if part.around is not None:
-        most = part.limit or LINES
-        return await read_around(files, part.path, part.around, most=most, most_chars=most_chars)
-    if not part.ranges:
-        first, limit = part.first or 1, part.limit or LINES
-        found = await read_slice(files, part.path, first, first + limit - 1, most_chars=most_chars)
-        cut = found.cut or (part.limit is None and found.next_line is not None)
-        return [replace(found, cut=cut)]
-    room = most_chars // len(part.ranges)
-    return [await read_slice(files, part.path, *each, most_chars=room) for each in part.ranges]
+        data = await work.read_whole(files, part.path)
+        whole = text.decode(data, part.path, lossy=True)
+        damaged = text.was_damaged(whole, data)
+        return [replace(one, damaged=damaged) for one in part_of(whole, part, most_chars)]
+    spans = _spans(part)
+    room = most_chars // len(spans)
+    found = [await read_slice(files, part.path, *span, most_chars=room) for span in spans]
+    return _told_apart(part, found)
+
+
+def part_of(content: str, part: Part, most_chars: int = MOST_CHARS) -> list[Slice]:
+    """The same of a text that is there already; the path of the part is what it is called."""
+    lines = _lines(content)
+    if part.around is not None:
+        return _around(lines, part, part.around, most_chars)
+    spans = _spans(part)
+    room = most_chars // len(spans)
+    return _told_apart(part, [_slice_of(lines, part.path, *span, room) for span in spans])
+
+
+def _spans(part: Part) -> Sequence[tuple[int, int]]:
+    """First and last lines of what is wanted, counted from 1."""
+    first = part.first or 1
+    return part.ranges or ((first, first + (part.limit or LINES) - 1),)
+
+
+def _told_apart(part: Part, found: list[Slice]) -> list[Slice]:
+    """The slices; that of a whole file is cut where the file goes on."""
+    if part.ranges or part.limit is not None:
+        return found
+    return [replace(one, cut=one.cut or one.next_line is not None) for one in found]
 
 
 async def read_slice(
@@ -94,23 +116,29 @@ async def read_slice(
     return Slice(first, fitting, read.lines, read.counted, cut, read.damaged)
 
 
-async def read_around(
-    files: Files, path: str, wanted: Around, *, most: int, most_chars: int = MOST_CHARS
-) -> list[Slice]:
-    """The block around a line and what the file begins with, as far as they fit."""
-    data = await work.read_whole(files, path)
-    whole = text.decode(data, path, lossy=True)
-    lines, damaged = _lines(whole), text.was_damaged(whole, data)
+def _slice_of(lines: Sequence[str], path: str, first: int, last: int, room: int) -> Slice:
+    if first > max(len(lines), 1):
+        raise InvalidArgs(
+            f"range starts at line {first}, but {path!r} has {len(lines)} lines",
+            f"Choose a range within 1 to {len(lines)}.",
+        )
+    wanted = lines[first - 1 : last]
+    fitting = _fitting(wanted, room)
+    return Slice(first, fitting, len(lines), cut=len(fitting) < len(wanted))
+
+
+def _around(lines: list[str], part: Part, wanted: Around, most_chars: int) -> list[Slice]:
+    """The block around a line and what the text begins with, as far as they fit."""
     if not 0 <= wanted.anchor < len(lines):
         raise InvalidArgs(
-            f"anchor_line {wanted.anchor + 1} is out of range: {path!r} has {len(lines)} lines",
+            f"anchor_line {wanted.anchor + 1} is out of range: "
+            f"{part.path!r} has {len(lines)} lines",
             f"Choose a line from 1 to {len(lines)}." if lines else "The file is empty.",
         )
     slices = []
-    for start, end in block_around(lines, wanted, most):
+    for start, end in block_around(lines, wanted, part.limit or LINES):
         fitting = _fitting(lines[start:end], most_chars)
-        cut = len(fitting) < end - start
-        slices.append(Slice(start + 1, fitting, len(lines), cut=cut, damaged=damaged))
+        slices.append(Slice(start + 1, fitting, len(lines), cut=len(fitting) < end - start))
         most_chars -= sum(map(len, fitting))
     return slices
 

@@ -17,6 +17,7 @@ from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject, JSONValue
 from whence.shapes.tool import Effect, Example, Sandbox, Tool
 from whence.work import slices
+from whence.work.documents import ENDINGS, document_text
 from whence.work.ignored import Ignored
 from whence.work.indentation import Around
 from whence.work.slices import Part, Slice, numbered
@@ -85,7 +86,10 @@ def reader(*, partial_reads: bool, most_files: int, images: bool) -> Tool:
     """The tool `read_file`, with the options of the catalog."""
     several = f"Give path for one file, or files for up to {most_files}"
     shows = "; pictures are shown" if images else ""
-    about = f"Read files; each line comes with its number, `12 | text`. {several}{shows}"
+    about = (
+        "Read files, PDF, Word and Excel as text; each line comes with its number, `12 | text`. "
+        f"{several}{shows}"
+    )
     make = tool(
         "read_file",
         description=about,
@@ -194,6 +198,8 @@ def _block(path: str, offset: int | None, limit: int | None, wanted: Indentation
 async def _add(answer: _Answer, files: Files, part: Part, room: int, *, images: bool) -> None:
     if part.path.lower().endswith(PICTURES):
         said = await _picture(answer, files, part, images)
+    elif part.path.lower().endswith(ENDINGS):
+        said = await _document(answer, files, part, room)
     else:
         found = await slices.read_part(files, part, room)
         answer.truncated |= any(one.cut for one in found)
@@ -201,6 +207,14 @@ async def _add(answer: _Answer, files: Files, part: Part, room: int, *, images: 
             answer.warnings.append(f"{part.path} is not valid UTF-8; � stands for other bytes")
         said = _page(part, found)
     answer.words.append(f"File: {in_one_line(part.path)}\n{said}")
+
+
+async def _document(answer: _Answer, files: Files, part: Part, room: int) -> str:
+    document = await document_text(files, part.path)
+    found = slices.part_of(document.text, part, room)
+    answer.truncated |= any(one.cut for one in found)
+    answer.warnings += document.warnings
+    return f"Note: the text of a document; edits need a program\n{_page(part, found)}"
 
 
 async def _picture(answer: _Answer, files: Files, part: Part, images: bool) -> str:

@@ -28,11 +28,10 @@ _RUN_IN_LINE = re.compile(r"[^\S\n]*\n|[^\S\n]+")
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """A text after its replacements."""
+    """What came of one wanted replacement."""
 
-    text: str
     count: int
-    matched: Likeness = "exact"
+    matched: Likeness
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +49,30 @@ class Wanted:
     """Whether white space may differ, where the text itself is not there as often."""
 
 
-def replace(original: str, wanted: Wanted) -> Replaced:
-    """The text with what is wanted replaced.
+def replace(original: str, *wanted: Wanted) -> tuple[str, tuple[Replaced, ...]]:
+    """The text with what is wanted replaced: in order, each in what the one before it left.
 
     Raises:
         InvalidArgs: There is nothing to look for, or nothing to change.
         Conflict: The text is not there, or not as often as it should be.
     """
     source = Source(original)
+    done: list[Replaced] = []
+    for each in wanted:
+        likeness, spans = _found(source, each)
+        source = source.after([Edit(start, end, each.new) for start, end in spans])
+        done.append(Replaced(len(spans), likeness))
+    return source.original, tuple(done)
+
+
+def _found(source: Source, wanted: Wanted) -> tuple[Likeness, list[_Span]]:
     old = wanted.old.replace("\r\n", "\n")
     _check(wanted, old)
     counts: dict[Likeness, list[_Span]] = {}
     for likeness, spans in _ladder(source.text, old, tolerant=wanted.tolerant):
         counts[likeness] = spans
-        if _is_enough(source.text, old, spans, wanted.times):
-            edits = [Edit(start, end, wanted.new) for start, end in spans]
-            return Replaced(source.changed(edits), len(edits), likeness)
+        if _is_enough(source.text, old, spans, wanted.times, likeness):
+            return likeness, spans
     raise _refusal(source, wanted, old, counts)
 
 
@@ -83,13 +90,18 @@ def _check(wanted: Wanted, old: str) -> None:
         )
 
 
-def _is_enough(text: str, old: str, spans: Sequence[_Span], times: int | None) -> bool:
+def _is_enough(
+    text: str, old: str, spans: Sequence[_Span], times: int | None, likeness: Likeness
+) -> bool:
     if times is None:
         return bool(spans)
     if len(spans) != times:
         return False
+    if times > 1:
+        return True
     # Found once, but in two ways that overlap: "aa" in "aaa".
-    return times > 1 or text.find(old, spans[0][0] + 1) < 0
+    start, end = spans[0]
+    return text.find(old, start + 1, end + len(old) - 1 if likeness == "exact" else None) < 0
 
 
 def _ladder(text: str, old: str, *, tolerant: bool) -> Iterator[tuple[Likeness, list[_Span]]]:

@@ -25,7 +25,7 @@ from whence.work.lexical.hits import (
     readable,
     timed_out,
 )
-from whence.work.lexical.text import Piece, Text
+from whence.work.lexical.text import Piece, Text, is_whole, read_head, with_newlines
 from whence.work.lexical.walk import OPENING, Walk
 
 
@@ -71,16 +71,28 @@ class _Scan:
         return len(self._hits) > self._query.cap or self._abandoned.is_set()
 
     def _scan_file(self, path: bytes) -> None:
-        before = len(self._hits)
         fd = os.open(path, OPENING)
         try:
-            text = Text(fd, any_ends=self._is_literal)
-            for piece in text.pieces():
-                self._scan_piece(path, piece)
-                if self._is_over():
-                    return
+            head = read_head(fd)
+            if is_whole(head):
+                self._scan_whole(path, head)
+            else:
+                self._scan_text(path, Text(fd, head, any_ends=self._is_literal))
         finally:
             os.close(fd)
+
+    def _scan_whole(self, path: bytes, data: bytes) -> None:
+        if not self._is_literal:
+            data = with_newlines(data, is_last=True)
+        if self._search(data) is not None:
+            self._scan_piece(path, Piece(data, 0, len(data), 1))
+
+    def _scan_text(self, path: bytes, text: Text) -> None:
+        before = len(self._hits)
+        for piece in text.pieces():
+            self._scan_piece(path, piece)
+            if self._is_over():
+                return
         if text.is_cut and len(self._hits) > before:
             self._warnings.append(partly_binary(self._query.shown(path)))
         if text.is_binary and self._query.is_file:

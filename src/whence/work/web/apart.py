@@ -14,7 +14,13 @@ from whence.errors import TimedOut
 _T = TypeVar("_T")
 
 
-async def apart(work: Callable[[], _T], *, seconds: float, what: str) -> _T:
+async def apart(
+    work: Callable[[], _T],
+    *,
+    seconds: float,
+    what: str,
+    hint: str = "Fetch a smaller part of it, or another page.",
+) -> _T:
     """The result of a function that runs in a thread of its own while others go on.
 
     A thread cannot be stopped: when the time is over its result is dropped, and as a daemon it does
@@ -42,7 +48,4 @@ async def apart(work: Callable[[], _T], *, seconds: float, what: str) -> _T:
     except TimeoutError:
         if not limit.expired():
             raise
-        raise TimedOut(
-            f"{what} took longer than {seconds:g} s to convert",
-            "Fetch a smaller part of it, or another page.",
-        ) from None
+        raise TimedOut(f"{what} took longer than {seconds:g} s to convert", hint) from None
