@@ -109,16 +109,13 @@ def _absence(why: object, text: str) -> str | None:
 
 
 def _has_point(text: str, tool: str, written: bytes) -> bool:
-    """Whether an ordinary word surely says something; most reasons have one early on."""
+    """Whether an ordinary word surely says something; most reasons have one."""
     if len(written) > _SHORT_CALL:
         return False
-    own = ""
-    for word in text.lower().split():
-        meant = word not in _SAYS_NOTHING and len(word) > 3 and word.isalpha()
-        if meant and not word.endswith(_ENDINGS):
-            own = own or tool.lower() + written.decode().lower()
-            if word not in own:
-                return True
+    own = tool.lower() + written.decode().lower()
+    for word in set(text.lower().split()) - _SAYS_NOTHING:
+        if len(word) > 3 and word.isalpha() and not word.endswith(_ENDINGS) and word not in own:
+            return True
     return False
 
 

@@ -72,9 +72,8 @@ def seal_up(text: bytes, seq: int, prev: str) -> tuple[bytes, str]:
 
 def now() -> str:
     """The time in UTC, to the millisecond."""
-    moment = time()
-    seconds = int(moment)
-    return f"{_second(seconds)}.{int((moment - seconds) * 1000):03d}Z"
+    seconds, milliseconds = divmod(int(time() * 1000), 1000)
+    return f"{_second(seconds)}.{milliseconds:03d}Z"
 
 
 @lru_cache(maxsize=4)
