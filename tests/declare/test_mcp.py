@@ -131,7 +131,7 @@ def test_a_command_without_stdio_warns_and_is_taken_for_one() -> None:
         ("https://a.dev", 'env="A"'),
         ("https://a.dev", 'cwd="x"'),
         ("https://a.dev", 'max_output="5"'),
-        ("https://a.dev", 'network="false"'),
+        ("stdio:run", 'network="10.0.0.0/8"'),
     ],
 )
 def test_an_attribute_that_would_do_nothing_is_an_error(server: str, attribute: str) -> None:

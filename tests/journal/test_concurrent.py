@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import shutil
 import threading
 from collections import Counter
 from pathlib import Path
@@ -147,4 +148,20 @@ def test_a_writer_that_does_not_let_go_is_not_waited_for_forever(
 
     os.close(holder)
     assert pairs(journal, 1) == ["call-001"]
+    journal.close("done")
+
+
+@pytest.mark.anyio
+async def test_what_was_written_under_a_lasting_lock_outlives_a_kill(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path)
+    ids = pairs(journal, 3)
+
+    shutil.copytree(tmp_path, tmp_path / "as-a-kill-leaves-it")  # no system call has yet followed
+    left = tmp_path / "as-a-kill-leaves-it"
+
+    assert verify(left / "sess-001").problems == ()
+    again = open_journal(left)
+    found = [e.fields["call_id"] for e in read_entries(again.directory) if e.type == "tool_result"]
+    assert found == ids
+    again.close("done")
     journal.close("done")

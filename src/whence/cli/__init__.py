@@ -20,6 +20,7 @@ COMMANDS = {
     "fmt": "lay agent files out, without touching their text",
     "lock": "pin what is behind the tools of agent files, and show what changed since",
     "log": "what happened and why: show, verify, why, stats, diff, undo",
+    "mcp": "what an MCP server offers: tools, prompts, resources",
     "merge": "git's merge driver for agent files",
     "models": "which models can be used here; install fetches the embedded one",
     "new": "write a starter agent file",

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from whence.chatmd.include import Located
 
 EXAMPLE = """\
-Exit code: 0 if nothing is wrong (warnings allowed), 1 on errors. Nothing of the files is run.
+Exit code: 0 if nothing is wrong (warnings allowed), 1 on errors. Nothing of the files is run;
+only --locked asks MCP servers, for the definitions of their tools.
 
 examples:
   whence check agent.chatmd

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 EXAMPLE = """\
 Pins what is behind the tools of agent files in .agent/lock.yaml: programs and scripts, other agents
 and Python files by their hashes, and the declarations. A run pins what it uses first, and refuses
-what has changed since. Nothing of the files is run.
+what has changed since. Nothing of the files is run, but MCP servers are started or asked for the
+definitions of their tools; a server's program that changed is started only by --update.
 Exit code: 0 if everything is as it is pinned, 1 if not.
 
 examples:
@@ -39,13 +40,18 @@ def run(options: argparse.Namespace) -> int:
     """Compare, show and write."""
     from whence.cli.options import workspace_of
     from whence.loop.agent_file import load_agent
-    from whence.loop.locked import compare, keep
+    from whence.loop.locked import compare, compare_servers, keep
 
     workspace = workspace_of(options)
     held: list[Held] = []
     for path in options.files:
         agent = load_agent(path, workspace, run_python=False)
         held += compare(agent, workspace, os.environ)
+        if agent.resolved.servers:
+            import asyncio
+
+            asked = compare_servers(agent, workspace, os.environ, update=options.update)
+            held += asyncio.run(asked)
     for one in held:
         _show(one, accepted=options.update)
     if not options.check:

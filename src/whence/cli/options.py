@@ -103,6 +103,26 @@ def load_runnable(path: str, workspace: str) -> AgentFile:
     return agent
 
 
+def load_connected(path: str, workspace: str) -> AgentFile:
+    """An agent file without errors, with the tools of its MCP servers, which are asked.
+
+    What a person should know of them goes to standard error.
+    """
+    agent = load_runnable(path, workspace)
+    if not agent.resolved.servers:
+        return agent
+    import asyncio
+    import sys
+
+    from whence.loop.server_tools import with_server_tools
+    from whence.shapes.glyph import visible
+
+    agent, notes = asyncio.run(with_server_tools(agent, workspace, os.environ))
+    for note in notes:
+        print(visible(f"note: {note}"), file=sys.stderr)
+    return agent
+
+
 def workspace_of(options: argparse.Namespace) -> str:
     """The workspace's path; it must exist."""
     from whence.errors import UsageError

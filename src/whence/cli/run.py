@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_workspace
@@ -138,5 +139,8 @@ def _agent(options: argparse.Namespace, report: Reporter) -> Agent:
         parallel=1 if options.no_parallel_tool_calls else options.max_parallel,
         compact_at=options.compact_at,
     )  # fmt: skip
-    agent.policy = policy_of(options, Toolbox(agent.tools))
+    if agent.file.resolved.servers:  # their tools are known once they are connected to
+        agent.policy_for = partial(policy_of, options)
+    else:
+        agent.policy = policy_of(options, Toolbox(agent.tools))
     return agent

@@ -33,11 +33,11 @@ def run(options: argparse.Namespace) -> int:
     """Print exactly what a model would be sent; nothing is sent."""
     import msgspec
 
-    from whence.cli.options import load_runnable, workspace_of
+    from whence.cli.options import load_connected, workspace_of
     from whence.loop.request import show
 
     workspace = workspace_of(options)
-    shown = show(load_runnable(options.file, workspace), workspace, options.protocol)
+    shown = show(load_connected(options.file, workspace), workspace, options.protocol)
     sys.stdout.buffer.write(msgspec.json.format(shown.body, indent=2) + b"\n")
     for note in shown.notes:
         print(f"note: {note}", file=sys.stderr)

@@ -63,12 +63,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _chosen(options: argparse.Namespace) -> tuple[list[Mounted], bool]:
     """The tools to show, and whether one was asked for by name."""
-    from whence.cli.options import load_runnable, tools_of, workspace_of
+    from whence.cli.options import load_connected, tools_of, workspace_of
     from whence.declare.toolbox import Toolbox
     from whence.errors import NotFound
 
     file = options.name if options.name and _is_file(options.name) else None
-    declared = load_runnable(file, workspace_of(options)).resolved.tools if file else None
+    declared = load_connected(file, workspace_of(options)).resolved.tools if file else None
     toolbox = Toolbox(tools_of(options) if declared is None else declared)
     if options.name and not file:
         found = toolbox.find(options.name)

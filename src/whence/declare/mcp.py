@@ -10,15 +10,23 @@ from typing import Any
 from whence.chatmd.suggest import quoted
 from whence.declare.command import split_command
 from whence.declare.report import Report
-from whence.declare.values import duration_ms, filled, include, text, variable, variables
+from whence.declare.values import (
+    duration_ms,
+    filled,
+    hosts,
+    include,
+    text,
+    variable,
+    variables,
+)
 from whence.errors import InvalidArgs
 from whence.shapes.declaration import TIMEOUT_MS, McpServer
-from whence.shapes.document import Element
+from whence.shapes.document import Element, Severity
 
 _SCHEME = re.compile(r"(stdio):|(?:mcp\+)?(https?)://|([A-Za-z][A-Za-z0-9+.-]*)://", re.IGNORECASE)
 _SECRETS = re.compile(r"(client_)?secret|token|password|(api_?)?key", re.IGNORECASE)
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HTTP_ONLY = ("client_id_env", "client_secret_env", "headers_env")
+_HTTP_ONLY = ("client_id_env", "client_secret_env", "headers_env", "network")
 _STDIO_ONLY = ("env", "cwd")
 
 
@@ -33,11 +41,38 @@ def declare(element: Element, report: Report) -> list[McpServer]:
         "timeout_ms": duration_ms(element, "timeout", report) or TIMEOUT_MS,
         "span": element.span,
     }
-    options |= {name: variable(element, name, report) for name in _HTTP_ONLY}
+    options |= {name: variable(element, name, report) for name in _HTTP_ONLY[:3]}
+    options["networks"] = _networks(element, report)
     if target is None or options["include"] == ():
         return []
     _check_fit(element, target, report)
     return [McpServer(**target, **options)]
+
+
+def _networks(element: Element, report: Report) -> tuple[str, ...]:
+    """What `network` lists: the address names the host, so that only networks are left to say."""
+    listed = hosts(element, report, networks=True)
+    if listed is not None and not (listed and all("/" in each for each in listed)):
+        hint = 'List networks by their addresses, as in network="10.0.0.0/8", or drop it.'
+        report.bad(
+            element, "network", f"network is {quoted(text(element, 'network') or '')}.", hint
+        )
+    return tuple(each for each in listed or () if "/" in each)
+
+
+def server_at(target: str, **attributes: str) -> McpServer:
+    """The server that a person names outside of a file, as `mcp_server` would be written there.
+
+    Raises:
+        InvalidArgs: It is neither a command nor an address.
+    """
+    given = {name: value for name, value in attributes.items() if value}
+    report = Report(b"")
+    found = declare(Element("tool", {"mcp_server": target, **given}), report)
+    for problem in report.diagnostics():
+        if problem.severity is Severity.ERROR:
+            raise InvalidArgs(problem.message.rstrip("."), problem.suggestion)
+    return found[0]
 
 
 def _target(element: Element, report: Report) -> dict[str, Any] | None:
@@ -90,7 +125,8 @@ def _check_fit(element: Element, target: Mapping[str, Any], report: Report) -> N
     for name in _HTTP_ONLY if stdio else _STDIO_ONLY:
         if name in element.attributes:
             what = "a program" if stdio else "an address"
-            hint = f"Remove it{', and list the variable in env' if stdio else ''}."
+            move = ", and list the variable in env" if stdio and name.endswith("_env") else ""
+            hint = f"Remove it{move}."
             message = f"{name} does nothing for a server that is {what}."
             report.error("misplaced-attribute", element, message, hint, at=name)
 

@@ -32,7 +32,7 @@ _ATTRIBUTES = {
     "agent": _words("name agent local description timeout"),
     "mcp_server": _words(
         "name mcp_server include includes strict client_id_env client_secret_env headers_env env"
-        " cwd timeout"
+        " cwd timeout network"
     ),
     "python": _words("name python description timeout effects"),
 }

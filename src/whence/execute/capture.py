@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 from array import array
+from collections.abc import Container
 from functools import partial
 
 from whence.shapes.process import OnOutput
@@ -16,14 +17,25 @@ _PIPE_AT_MOST = 1 << 20
 
 
 class Capture:
-    """Reads both pipes of a process for as long as it runs; what exceeds the bound is counted."""
+    """Reads both pipes of a process for as long as it runs; what exceeds the bound is counted.
+
+    Args:
+        process: whose output it is.
+        keep: how many bytes of it are kept.
+        on_output: shown what comes.
+        shows: the streams that it is shown.
+    """
 
     def __init__(
-        self, process: subprocess.Popen[bytes], keep: int, on_output: OnOutput | None
+        self,
+        process: subprocess.Popen[bytes],
+        keep: int,
+        on_output: OnOutput | None,
+        shows: Container[int] = (0, 1),
     ) -> None:
         self.dropped = 0
         self._pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
-        self._keep, self._on_output = keep, on_output
+        self._keep, self._on_output, self._shows = keep, on_output, shows
         self._kept = bytearray()
         # Where the other stream begins; the first stretch is standard output's.
         self._turns = array("Q")
@@ -77,7 +89,7 @@ class Capture:
         if len(self._turns) % 2 != stream:
             self._turns.append(len(self._kept))
         self._kept += kept
-        if self._on_output is not None:
+        if self._on_output is not None and stream in self._shows:
             self._on_output(chunk)
 
     def _shut(self, descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""A child process: noticed when it exits, ended when it must, always reaped."""
+"""A child process: noticed when it exits, ended when it must, reaped when it goes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+
+PATIENCE_S = 2.0
+"""How long a killed process may take to go. One that waits inside the kernel goes when it can."""
 
 
 class Child:
@@ -40,7 +43,7 @@ class Child:
         self._pidfd = self._watch()
 
     async def stop(self) -> None:
-        """End it: asked first, killed after the grace; reaped either way."""
+        """End it: asked first, killed after the grace; `exited` is set if it went."""
         try:
             for end in (self._ask, self._kill):
                 if self.exited.is_set():
@@ -48,16 +51,18 @@ class Child:
                 end()
                 await self._exits_within(self._grace_s)
         except asyncio.CancelledError:
-            # A second cancellation must not leave a zombie, and a killed process is gone at once.
+            # A second cancellation must not leave a zombie, and a killed process goes at once.
             self.end_now()
             raise
 
-    def end_now(self) -> None:
-        """Kill it and wait."""
+    def end_now(self) -> bool:
+        """Kill it and wait a little; whether it is gone. If not, it is reaped when it goes."""
         if not self.exited.is_set():
             self._kill()
-            self._process.wait()
+            if not is_gone(self._process):
+                return False
             self._on_exit()
+        return True
 
     async def _exits_within(self, seconds: float) -> None:
         with suppress(TimeoutError):
@@ -92,3 +97,12 @@ class Child:
         self.exited.set()
         if self._tell is not None:
             self._tell()
+
+
+def is_gone(process: subprocess.Popen[bytes]) -> bool:
+    """Wait a little for a process that was killed; whether it has gone."""
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        return False
+    return True

@@ -112,12 +112,19 @@ def _ended(returned: object) -> Ended:
 def _readable(value: Any) -> Any:
     """The value with escapes for what is no Unicode, such as the bytes of an odd file name."""
     if type(value) is str:
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return _bytes_of(value).decode("utf-8", "backslashreplace")
     if type(value) is list:
         return [_readable(item) for item in value]
     if type(value) is dict:
         return {_readable(key): _readable(item) for key, item in value.items()}
     return value
+
+
+def _bytes_of(text: str) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a character, such as JavaScript has them
+        return text.encode("utf-8", "backslashreplace")
 
 
 def _unavailable(admitted: Admitted) -> Fault:

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, cast
 from whence.errors import InvalidArgs, NotFound, TimedOut, Unavailable
 from whence.execute.child import Child
 from whence.execute.sandbox.start import signal_group
-from whence.shapes.process import Finished, Isolation, OnOutput, Program
+from whence.shapes.process import Finished, Isolation, OnOutput, OnStart, Program
 
 if TYPE_CHECKING:
     from whence.execute.sandbox.start import Sandbox
@@ -55,22 +55,30 @@ class Processes:
         finally:
             await running.stop()
 
-    async def run(self, program: Program, *, on_output: OnOutput | None = None) -> Finished:
+    async def run(
+        self,
+        program: Program,
+        *,
+        on_output: OnOutput | None = None,
+        on_start: OnStart | None = None,
+    ) -> Finished:
         """Run a program to its end in its sandbox; at its time limit the whole group is ended.
 
         Args:
             program: what to run.
             on_output: shown the output as it comes; it must not raise.
+            on_start: told how far the program is kept apart, as soon as it runs.
 
         Raises:
             Unavailable: It cannot be started here.
             NotFound: There is no such working directory.
             InvalidArgs: `argv` is not a list of strings that a program can be given.
             PermissionDenied: It needs full isolation, and this machine cannot give it.
+            ExecutionFailed: It was killed and does not go.
         """
         from whence.execute.sandbox.run import run
 
-        return await run(program, self._best(), self._grace_s, on_output)
+        return await run(program, self._best(), self._grace_s, on_output, on_start)
 
     def isolation(self) -> Isolation:
         """What this machine enforces, found out by trying, once."""

@@ -15,6 +15,8 @@ Touched: TypeAlias = Sequence[tuple[Effect, str]]
 
 def predecessors(calls: Sequence[Touched]) -> list[tuple[int, ...]]:
     """For each call the earlier ones that it must wait for, because one of the two writes."""
+    if not any(effect is Effect.WRITE for touched in calls for effect, _ in touched):
+        return [()] * len(calls)
     return [
         tuple(earlier for earlier in range(index) if _clash(calls[earlier], touched))
         for index, touched in enumerate(calls)

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
@@ -27,6 +27,7 @@ from whence.loop.compact import LIMIT
 from whence.loop.conversation import Reader
 from whence.loop.converse import converse
 from whence.loop.inline import fetch
+from whence.loop.lock import Lock
 from whence.loop.models import choose_model
 from whence.loop.news import Finished, News, Notice, Result
 from whence.loop.observe import observed
@@ -41,6 +42,9 @@ from whence.shapes.item import Message
 from whence.shapes.policy import Policy, Rule, Verdict
 from whence.shapes.tool import Effect, Tool
 from whence.shapes.web import PUBLIC
+
+if TYPE_CHECKING:
+    from whence.loop.servers import Servers
 
 _QUIET = frozenset({Effect.READ})
 
@@ -60,11 +64,14 @@ class Agent:
         self.workspace = os.fspath(workspace)
         self.policy = options.get("policy", Policy())
         """Rules, quotas and limits of the next run."""
+        self.policy_for: Callable[[Toolbox], Policy] | None = None
+        """Makes the policy once all tools are known, where the file names servers."""
         self._options = options
         self._tools = tuple(options.get("tools", ()))
         self._environ = options.get("environ", os.environ)
         self._transcript = None if transcript is None else Path(transcript)
         self._steering: list[str] = []
+        self._lock: Lock | None = None
         self._running = False
         self._has_run = False
 
@@ -177,15 +184,42 @@ class Agent:
     async def _in_session(
         self, emit: Callable[[News], None], model: Model, asked: Message | None
     ) -> Result:
-        tools, options = self.tools, self._options
+        servers: list[Servers] = []
+        try:
+            remote = await self._server_tools(servers, emit)
+            return await self._with_tools(emit, model, asked, servers, remote)
+        finally:
+            for each in servers:
+                await each.close()
+
+    async def _server_tools(
+        self, servers: list[Servers], emit: Callable[[News], None]
+    ) -> tuple[Tool, ...]:
+        """The tools of the servers that the file names, known before any rule is read."""
+        if not self.file.resolved.servers:
+            return ()
+        from whence.loop.server_tools import server_tools
+        from whence.loop.servers import Servers
+
+        servers.append(Servers(self.workspace, self._environ))
+        self._lock = Lock(self.workspace)
+        return await server_tools(
+            self.file, servers[0], self._lock, lambda note: emit(Notice(note))
+        )
+
+    async def _with_tools(
+        self, emit: Callable[[News], None], model: Model, asked: Message | None,
+        servers: list[Servers], remote: tuple[Tool, ...],
+    ) -> Result:  # fmt: skip
+        tools, options = (*self.tools, *remote), self._options
         session = Session(
-            self.workspace, tools, policy=_cautious(self._policy_of(), tools, model),
+            self.workspace, tools, policy=_cautious(self._policy_of(tools), tools, model),
             session=options.get("session"), approver=options.get("approver"),
             purpose=f"run {os.path.basename(self.file.path)}",
         )  # fmt: skip
         reason = "error"
         try:
-            scope = self._scope(emit, model, session)
+            scope = self._scope(emit, model, session, servers, remote)
             if asked is not None:
                 session.record(events.user_message(asked.text))
             result = await self._converse(scope, asked)
@@ -197,17 +231,20 @@ class Agent:
             session.close(reason)
         return result
 
-    def _scope(self, emit: Callable[[News], None], model: Model, session: Session) -> Scope:
+    def _scope(
+        self, emit: Callable[[News], None], model: Model, session: Session,
+        servers: list[Servers], remote: tuple[Tool, ...],
+    ) -> Scope:  # fmt: skip
         options = self._options
         scope = Scope(
             self.workspace, emit,
             Budget.of(self.file.resolved.config, options.get("max_turns")), session, model,
             named_model=options.get("model"), parallel=options.get("parallel"),
             compact_at=options.get("compact_at") or LIMIT, web=options.get("web", PUBLIC),
-            environ=self._environ, steering=self._steering,
+            environ=self._environ, steering=self._steering, lock=self._lock, servers=servers,
         )  # fmt: skip
         if self.file.resolved.tools:
-            bound = (*bind(self.file, scope), *self._tools)
+            bound = (*bind(self.file, scope), *remote, *self._tools)
             scope.session = session.child(bound, session.policy)
         return scope
 
@@ -226,8 +263,10 @@ class Agent:
             transcript.invite()
         return result
 
-    def _policy_of(self) -> Policy:
+    def _policy_of(self, tools: tuple[Tool, ...]) -> Policy:
         policy, config = self.policy, self.file.resolved.config
+        if self.policy_for is not None:
+            policy = self.policy_for(Toolbox(tools))
         name = self._options.get("mode") or config.mode
         mode = load_mode(self.workspace, name) if name else policy.mode
         return replace(policy, mode=mode, why=stricter(policy.why, config.why))

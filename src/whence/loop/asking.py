@@ -80,6 +80,7 @@ async def unchanged(
     """The call, if what is behind its tool is what was trusted, or if a person trusts it now."""
     request = admitted.request
     try:
+        await guard.look()
         drift = guard.drift()
         if drift is None:
             return admitted

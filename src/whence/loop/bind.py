@@ -45,8 +45,22 @@ _SWAPPED = "the program or its script was changed while it ran"
 
 
 def bind(file: AgentFile, scope: Scope) -> tuple[Tool, ...]:
-    """The tools of a file, those of other agents ready to be called."""
+    """The tools of a file, those of other agents ready to be called; none of its servers'."""
     return tuple(_bound(tool, file, scope) for tool in file.resolved.tools)
+
+
+async def bind_all(file: AgentFile, scope: Scope) -> tuple[Tool, ...]:
+    """The tools of a file and of the MCP servers that it names."""
+    if not file.resolved.servers:
+        return bind(file, scope)
+    from whence.loop.server_tools import server_tools
+    from whence.loop.servers import Servers
+
+    if not scope.servers:
+        scope.servers.append(Servers(scope.workspace, scope.environ))
+    scope.lock = scope.lock or Lock(scope.workspace)
+    found = await server_tools(file, scope.servers[0], scope.lock, scope.say)
+    return (*bind(file, scope), *found)
 
 
 def _bound(tool: Tool, file: AgentFile, scope: Scope) -> Tool:
@@ -128,7 +142,7 @@ async def run_child(
     and each mode above it.
     """
     inner = scope.below(call_id, Budget.of(file.resolved.config, parent=scope.budget))
-    inner.session = scope.session.child(bind(file, inner), _policy(file, scope))
+    inner.session = scope.session.child(await bind_all(file, inner), _policy(file, scope))
     fetched = await fetch(file, inner, ask_agent)
     reader = Reader(file, scope.workspace, fetched)
     told = [*_reason(why), *reader.items()]
@@ -213,7 +227,7 @@ def _fork_tool(file: AgentFile, scope: Scope) -> Handler:
         assert scope.run is not None  # noqa: S101 - a conversation made this call
         above = scope.run
         inner = scope.below(ports.call_id, Budget.of(file.resolved.config, parent=scope.budget))
-        inner.session = scope.session.child(bind(file, inner), scope.session.policy)
+        inner.session = scope.session.child(await bind_all(file, inner), scope.session.policy)
         items = forked(above.items, above.open[ports.call_id], _task(arguments))
         result = await converse(file, inner, [*above.system, *items], [], Transcript(None))
         return Reply(result.text)

@@ -48,8 +48,7 @@ def tool_call(request: Request, args: dict[str, Any], call: Call) -> Event:
     fields: dict[str, Any] = {"tool": tool}
     if request.requested_as is not None:
         fields["requested_as"] = request.requested_as
-    if call.id is not None:
-        fields["call_id"] = call.id
+    fields["call_id"] = call.id  # None: the journal gives one
     if call.parent is not None:
         fields["parent"] = call.parent
     fields["args"] = args
@@ -96,6 +95,8 @@ def tool_error(outcome: Outcome, fault: Fault, changes: object = None) -> Event:
     }
     if outcome.artifact:
         fields["artifact"] = outcome.artifact
+    if outcome.isolation is not None:
+        fields["isolation"] = outcome.isolation
     if changes is not None:
         fields["changes"] = changes
     if outcome.warnings:

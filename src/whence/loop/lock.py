@@ -92,6 +92,9 @@ class LockGuard:
     def __init__(self, lock: Lock, agent: str, tool: str, measure: Callable[[], Pin]) -> None:
         self._lock, self._agent, self._tool, self._measure = lock, agent, tool, measure
 
+    async def look(self) -> None:
+        """Files are looked at when they are measured."""
+
     def drift(self) -> Drift | None:
         """How it differs from its pin; without a pin it gets one."""
         now = self._measure()

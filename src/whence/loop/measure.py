@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from whence.chatmd.include import expand
-from whence.errors import Unavailable
+from whence.errors import ParseError, Unavailable
 from whence.execute.sandbox.start import BASE_ENVIRONMENT
 from whence.loop.agent_file import AgentFile, Reach, read_file
 from whence.loop.digest import digest, inside
 from whence.shapes.declaration import (
     AgentReference,
     Hole,
+    McpServer,
     PythonReference,
     ShellCommand,
     Word,
@@ -27,6 +28,9 @@ from whence.shapes.tool import Tool
 _INTERPRETER = re.compile(
     r"(?:ba|da|k|z)?sh|(?:python|ruby|perl|php|lua|tclsh|pypy)[0-9.]*|node|deno|bun|Rscript"
 )
+
+_DEFINING = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+"""What a model or a person goes by; the rest of a definition is for display."""
 
 
 def measure(file: AgentFile, tool: Tool, workspace: str, environ: Mapping[str, str]) -> Pin:
@@ -56,15 +60,46 @@ def is_pinned(file: AgentFile, tool: Tool) -> bool:
     return isinstance(binding, ShellCommand | AgentReference | PythonReference)
 
 
-def measure_definition(server: str, tool: Tool) -> Pin:
-    """What a server says of one of its tools; it runs elsewhere, so that there are no files."""
-    said = {
-        "server": server,
-        "description": tool.description,
-        "input_schema": tool.input_schema,
-        "output_schema": tool.output_schema,
-    }
-    return Pin("mcp", _text(said), {})
+def measure_definition(
+    server: McpServer, definition: Mapping[str, Any], files: Mapping[str, str]
+) -> Pin:
+    """What a server says of one of its tools, and the hashes of its own program."""
+    stdio = server.transport == "stdio"
+    place = {"cwd": server.cwd, "env": list(server.env)} if stdio else {"network": server.networks}
+    said = {key: definition[key] for key in _DEFINING if definition.get(key) is not None}
+    text = json.dumps(said, indent=2, ensure_ascii=True, sort_keys=True)
+    whole = {"server": server.label, **place, "definition": json.loads(text)}
+    return Pin("mcp", _text(whole), files)
+
+
+def pinned_definition(pin: Pin) -> tuple[str, dict[str, Any]]:
+    """The server of a tool and what it said of it, as they were pinned.
+
+    Raises:
+        ParseError: the pin was edited by hand.
+    """
+    try:
+        whole = json.loads(pin.declaration)
+        return str(whole["server"]), dict(whole["definition"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParseError(
+            f"the pin of a server's tool cannot be read: {error}",
+            "Restore the lock, or pin it anew with `whence lock --update FILE`.",
+        ) from None
+
+
+def server_files(server: McpServer, workspace: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """The program of a server, and the script that an interpreter is given; none for an address.
+
+    Raises:
+        Unavailable: there is no such program.
+    """
+    if server.transport != "stdio":
+        return {}
+    words = tuple((word,) for word in server.argv)
+    # It is found as a person's own shell would find it: it does not run in the sandbox.
+    command = ShellCommand(words, env=(*server.env, "PATH"), cwd=server.cwd)
+    return program_files(command, workspace, environ)
 
 
 def agent_name(path: str, workspace: str) -> str:

@@ -14,6 +14,7 @@ from whence.execute.containment import Root
 from whence.execute.edits import Edits
 from whence.execute.executor import Ended, execute
 from whence.execute.limit import cut_value, size_of
+from whence.execute.noted import Noted
 from whence.gate.gate import Admitted, Asking, Refused, Request, admit
 from whence.gate.quota import Usage
 from whence.journal.artifacts import UNDO, write_artifact
@@ -27,6 +28,7 @@ from whence.provider.ids import CallIds
 from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Fault, Outcome
 from whence.shapes.event import Event
+from whence.shapes.json import JSONObject
 from whence.shapes.policy import Policy
 from whence.shapes.process import ProcessRunner
 from whence.shapes.tool import Effect
@@ -73,7 +75,7 @@ async def perform(call: Call, room: Room) -> Outcome:
         unkept = _keep_arguments(admission.request, call_id, room)
         if unkept is not None:
             admission = Refused(admission.request, unkept)
-    edits = None
+    edits = noted = None
     try:
         if type(admission) is Asking:
             admission = await ask(admission, call_id, room)
@@ -81,7 +83,8 @@ async def perform(call: Call, room: Room) -> Outcome:
             admission = await unchanged(admission, guard, call_id, room)
         if type(admission) is Admitted:
             edits = Edits(f"{room.journal.directory}/{UNDO}", call_id, room.known.hashers)
-            return await _run(admission, call_id, room, started, edits)
+            noted = _noted(admission, room)
+            return await _run(admission, call_id, room, started, edits, noted)
     except Unavailable as error:  # the journal: without it there is neither approval nor effect
         admission = Refused(admission.request, Fault.of(error))
     except asyncio.CancelledError:
@@ -91,7 +94,8 @@ async def perform(call: Call, room: Room) -> Outcome:
         if edits is None or not isinstance(admission, Admitted):
             _refuse(refused, call_id, room, started)
         else:
-            _refuse(refused, call_id, room, started, _settle(admission, room, edits))
+            settled = _settle(admission, room, edits)
+            _refuse(refused, call_id, room, started, settled, _isolation(noted))
         raise
     assert isinstance(admission, Refused)  # noqa: S101 - asked and answered, or refused before
     return _refuse(admission, call_id, room, started)
@@ -109,31 +113,52 @@ def _keep_arguments(request: Request, call_id: str, room: Room) -> Fault | None:
 
 
 def _refuse(
-    refused: Refused, call_id: str, room: Room, started: float, settled: Settled = NOTHING
+    refused: Refused,
+    call_id: str,
+    room: Room,
+    started: float,
+    settled: Settled = NOTHING,
+    isolation: JSONObject | None = None,
 ) -> Outcome:
-    outcome = _outcome(room, call_id, refused, started, fault=refused.fault)
+    outcome = _outcome(room, call_id, refused, started, fault=refused.fault, isolation=isolation)
     happened = [events.tool_error(outcome, refused.fault, settled.changes)]
     if refused.violation:
         happened.insert(0, events.violation(refused.violation, call_id, refused.request))
     return _recorded(outcome, room, *happened)
 
 
+def _noted(admitted: Admitted, room: Room) -> Noted | None:
+    """A runner of its own for a call that may start programs."""
+    return None if admitted.mounted.is_harmless else Noted(room.processes)
+
+
+def _isolation(noted: Noted | None) -> JSONObject | None:
+    """How far programs of a call were kept apart, if it started any."""
+    return noted.reached.as_json() if noted is not None and noted.reached is not None else None
+
+
 async def _run(
-    admitted: Admitted, call_id: str, room: Room, started: float, edits: Edits
+    admitted: Admitted,
+    call_id: str,
+    room: Room,
+    started: float,
+    edits: Edits,
+    noted: Noted | None,
 ) -> Outcome:
     room.usage.begin(admitted.fingerprint)
     if room.journal.durable:
         await room.journal.commit()
-    ended = await execute(admitted, room.root, room.processes, call_id, edits, room.shelf)
+    processes = noted or room.processes
+    ended = await execute(admitted, room.root, processes, call_id, edits, room.shelf)
+    if noted is not None and ended.isolation is None:
+        ended = msgspec.structs.replace(ended, isolation=_isolation(noted))
     settled = _settle(admitted, room, edits) if edits.made or edits.opened else NOTHING
     duration = time.perf_counter() - started
     room.usage.end(duration, ended.bytes_written)
+    if ended.fault is None:
+        return _succeed(admitted, ended, settled, call_id, room, duration * 1000)
     name = admitted.mounted.name
     warnings = admitted.warnings + ended.warnings + settled.warnings
-    if ended.fault is None:
-        limit = admitted.mounted.tool.sandbox.output_chars
-        done = Done(call_id, name, warnings, duration * 1000, limit, settled.changes)
-        return _succeed(done, room, ended)
     artifact = None
     if ended.traceback:
         artifact = _keep(room, call_id, name, "traceback.txt", ended.traceback)
@@ -143,6 +168,7 @@ async def _run(
         name,
         fault=ended.fault,
         artifact=artifact,
+        isolation=ended.isolation,
         warnings=warnings,
         duration_ms=duration * 1000,
     )
@@ -159,43 +185,40 @@ def _settle(admitted: Admitted, room: Room, edits: Edits) -> Settled:
         return Settled(None, (f"what it changed could not be recorded: {error}",))
 
 
-class Done(msgspec.Struct, frozen=True, gc=False):
-    """What is known of a call that gave a result, besides the result."""
-
-    call_id: str
-    tool: str
-    warnings: tuple[str, ...]
-    duration_ms: float
-    output_chars: int | None
-    """How much of it the model is shown, where its tool has its own limit."""
-    changes: object
-
-
-def _succeed(done: Done, room: Room, ended: Ended) -> Outcome:
+def _succeed(
+    admitted: Admitted, ended: Ended, settled: Settled, call_id: str, room: Room, duration_ms: float
+) -> Outcome:
     """The result as far as it goes, and where the rest is."""
-    limits = room.policy.limits
+    limits, tool = room.policy.limits, admitted.mounted.tool
     value, whole = ended.value, ended.text
-    usual = limits.output_chars if done.output_chars is None else done.output_chars
-    allowed = min(usual, max(limits.turn_chars - room.turn_chars, 0))
-    size = len(whole) if len(whole) <= allowed else size_of(value)
+    allowed = tool.sandbox.output_chars
+    if allowed is None:
+        allowed = limits.output_chars
+    left = limits.turn_chars - room.turn_chars
+    if left < allowed:
+        allowed = max(left, 0)
+    size = len(whole)
     artifact = None
-    if len(whole) > limits.inline_chars:
+    if size > limits.inline_chars:
         ending = "txt" if type(value) is str else "json"
-        artifact = _keep(room, done.call_id, done.tool, ending, whole)
+        artifact = _keep(room, call_id, tool.name, ending, whole)
+    if size > allowed:
+        size = size_of(value)
     cut = size > allowed
     outcome = Outcome(
-        done.call_id,
+        call_id,
         room.journal.session,
-        done.tool,
+        tool.name,
         cut_value(value, allowed) if cut else value,
-        truncated=ended.truncated or cut,
-        artifact=artifact,
-        isolation=ended.isolation,
-        warnings=done.warnings,
-        duration_ms=done.duration_ms,
+        None,
+        ended.truncated or cut,
+        artifact,
+        ended.isolation,
+        admitted.warnings + ended.warnings + settled.warnings,
+        duration_ms,
     )
-    room.turn_chars += min(size, allowed)
-    happened = events.tool_result(outcome, whole if artifact else None, done.changes)
+    room.turn_chars += allowed if cut else size
+    happened = events.tool_result(outcome, whole if artifact else None, settled.changes)
     return _recorded(outcome, room, happened)
 
 
@@ -211,10 +234,11 @@ def _outcome(
     started: float,
     *,
     fault: Fault | None,
+    isolation: JSONObject | None = None,
 ) -> Outcome:
     duration = (time.perf_counter() - started) * 1000
-    tool = admission.request.tool
-    return Outcome(call_id, room.journal.session, tool, fault=fault, duration_ms=duration)
+    tool, session = admission.request.tool, room.journal.session
+    return Outcome(call_id, session, tool, fault=fault, isolation=isolation, duration_ms=duration)
 
 
 def _recorded(outcome: Outcome, room: Room, *happened: Event) -> Outcome:

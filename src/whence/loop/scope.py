@@ -15,6 +15,7 @@ from whence.shapes.web import PUBLIC, HostPolicy
 
 if TYPE_CHECKING:
     from whence.loop.lock import Lock
+    from whence.loop.servers import Servers
     from whence.loop.session import Session
     from whence.loop.turns import Run
     from whence.provider.model import Model
@@ -50,6 +51,8 @@ class Scope:
     """The conversation, once it has begun."""
     lock: Lock | None = None
     """What its tools are held to; made by whoever binds them first."""
+    servers: list[Servers] = field(default_factory=list)
+    """The MCP servers of the run, once some agent names one; whoever began the run closes them."""
 
     def below(self, call_id: str, budget: Budget) -> Scope:
         """The scope of a sub-agent.

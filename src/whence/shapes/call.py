@@ -111,10 +111,10 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
             value["truncated"] = self.truncated
             if self.artifact:
                 value["artifact"] = self.artifact
-            if self.isolation is not None:
-                value["isolation"] = self.isolation
         else:
             value["error"] = self.fault.as_json()
+        if self.isolation is not None:
+            value["isolation"] = self.isolation
         value["warnings"] = list(self.warnings)
         value["duration_ms"] = round(self.duration_ms, 3)
         return value

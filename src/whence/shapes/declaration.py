@@ -114,6 +114,8 @@ class McpServer:
     client_secret_env: str | None = None
     headers_env: str | None = None
     """Names of variables in the environment; their values never enter a file."""
+    networks: tuple[str, ...] = ()
+    """Addresses that are not public and that the address's host may have, such as `10.0.0.0/8`."""
     env: tuple[str, ...] = ()
     cwd: str | None = None
     timeout_ms: int = TIMEOUT_MS

@@ -34,6 +34,14 @@ class Drift:
 class Guard(Protocol):
     """Watches over what is behind one tool."""
 
+    async def look(self) -> None:
+        """Find out what is behind it now, where that takes asking somebody.
+
+        Raises:
+            WhenceError: it cannot be found out.
+        """
+        ...
+
     def drift(self) -> Drift | None:
         """How it differs from what was trusted; on first use it is trusted, and kept.
 

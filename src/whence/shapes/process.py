@@ -119,6 +119,8 @@ class Confinement:
     networks: tuple[str, ...] = ()
     """Addresses that are not public and may be reached all the same, such as `127.0.0.0/8`."""
     resources: Resources = Resources()
+    bare: bool = False
+    """Whether it has no devices, no temporary files, no settings and no view of processes."""
     required: bool = False
     """Whether it is refused where isolation is not full."""
 
@@ -136,6 +138,8 @@ class Program:
     timeout_s: float = 60.0
     merged: bool = False
     """Whether standard error goes where standard output goes: exactly in order, no longer apart."""
+    reports: bool = False
+    """Whether standard output is for the caller, so that only standard error is shown meanwhile."""
     keep_bytes: int = 64_000_000
     """How much output is kept; what comes after that is counted and thrown away."""
 
@@ -163,12 +167,20 @@ class Finished:
 
 OnOutput = Callable[[bytes], None]
 """Shown what a program writes, while it runs."""
+OnStart = Callable[[Isolation], None]
+"""Told how far a program is kept apart, once it has been started."""
 
 
 class ProcessRunner(ProcessStreamer, Protocol):
     """Runs programs; those of a call in the sandbox that their tool declares."""
 
-    async def run(self, program: Program, *, on_output: OnOutput | None = None) -> Finished:
+    async def run(
+        self,
+        program: Program,
+        *,
+        on_output: OnOutput | None = None,
+        on_start: OnStart | None = None,
+    ) -> Finished:
         """Run a program to its end in its sandbox; at its time limit the whole group is ended.
 
         Raises:
@@ -176,6 +188,7 @@ class ProcessRunner(ProcessStreamer, Protocol):
             NotFound: There is no such working directory.
             InvalidArgs: `argv` is not a list of strings that a program can be given.
             PermissionDenied: It needs full isolation, and this machine cannot give it.
+            ExecutionFailed: It was killed and does not go.
         """
         ...
 

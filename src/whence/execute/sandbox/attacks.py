@@ -26,7 +26,7 @@ Attack = Callable[[Facts], bool]
 ATTACKS: list[tuple[str, Attack]] = []
 _PATIENCE_S = 10
 _NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
-_BIND, _REMOUNT = 4096, 32
+_BIND, _REMOUNT, _READ_ONLY = 4096, 32, 0o10000
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -367,6 +367,24 @@ def signal_parent(facts: Facts) -> bool:
     """The processes outside cannot be sent signals."""
     os.kill(_same_process(facts), 0)
     return True
+
+
+@attack("processes")
+def limit_parent(facts: Facts) -> bool:
+    """The limits of the processes outside cannot be changed: one of them would end them."""
+    there = (ctypes.c_uint64 * 2)()
+    return _call(facts, "prlimit64", _same_process(facts), resource.RLIMIT_CPU, None, there)
+
+
+@attack("processes")
+def attach_shared_segment(facts: Facts) -> bool:
+    """The memory that other processes share by number cannot be read (shmat)."""
+    attach = _libc.shmat
+    attach.restype = ctypes.c_void_p
+    address = attach(facts["segment"], None, _READ_ONLY)
+    if address == ctypes.c_void_p(-1).value:
+        return _done(-1)
+    return facts["secret"].encode() in ctypes.string_at(address, 4096)
 
 
 @attack("processes")

@@ -6,10 +6,13 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
 
+from whence.errors import Conflict, InvalidArgs, Unavailable
 from whence.execute.sandbox.ground import Ground, Standing
 from whence.execute.sandbox.hidden import Veil
+from whence.execute.sandbox.layout import Layout
 from whence.execute.sandbox.seccomp import Sockets, assemble
 from whence.execute.sandbox.start import (
     BASE_ENVIRONMENT,
@@ -42,8 +45,10 @@ _SIGNALLED = frozenset(
 )  # fmt: skip
 """Exit codes that say a signal; a few are left out, since programs use them of their own."""
 
+_MOST_WORDS = 8_900
 PROXY_PORT = 3128
 _REMEMBERED = 64
+_TRIES = 3
 _TEMPORARY = "/tmp"  # noqa: S108 - one of its own
 _LISTEN = (
     "import _socket,os,struct,sys\n"
@@ -67,9 +72,16 @@ class Bubblewrap:
     def __init__(self, *, ground: Ground | None = None) -> None:
         self._ground = ground or Ground()
         self._veils: dict[tuple[object, ...], Veil] = {}
+        self._running = 0
 
     def start(self, program: Program, listening: int | None = None) -> Started:
-        """Start a program in a new sandbox."""
+        """Start a program in a new sandbox; once more if the workspace changed under it."""
+        for _ in range(_TRIES - 1):
+            with suppress(Conflict):
+                return self._start(program, listening)
+        return self._start(program, listening)
+
+    def _start(self, program: Program, listening: int | None) -> Started:
         given = directories(program)
         environment = {**BASE_ENVIRONMENT, "HOME": _TEMPORARY, **program.env}
         path = find_program(program, environment["PATH"], (*system_trees(), *given))
@@ -79,18 +91,22 @@ class Bubblewrap:
             given |= dict.fromkeys(needed, False)
             command = [python, "-I", "-S", "-c", _LISTEN, str(listening), *command]
         standing = self._ground.prepare(given)
+        layout = Layout(alone=not self._running)
         try:
-            options, complete = self._options(program, given, standing)
+            options, complete = self._options(program, given, standing, layout)
             isolation = _isolation(files=complete, root_inside=standing.is_root)
             check_demand(program, self.name, isolation)
             options += [part for pair in environment.items() for part in ("--setenv", *pair)]
-            start = Wrapping(program, standing.identity).start
+            _check_number(program, options, command)
+            start = Wrapping(program, standing.identity, layout).start
             process, inside = start(options, command, listening)
         except BaseException:
             self._ground.release(standing)
             raise
+        self._running += 1
         ask, kill = partial(_ask, inside), partial(_kill, process, inside)
-        return Started(process, isolation, ask, kill, partial(self._release, inside, standing))
+        swept, release = partial(_swept, inside), partial(self._release, inside, standing)
+        return Started(process, isolation, ask, kill, swept, release)
 
     def exit_code(self, status: int) -> int:
         """Bubblewrap itself tells a signal as a shell does."""
@@ -102,17 +118,20 @@ class Bubblewrap:
         return output.decode(errors="replace").strip() if failed else ""
 
     def _options(
-        self, program: Program, given: dict[str, bool], standing: Standing
+        self, program: Program, given: dict[str, bool], standing: Standing, layout: Layout
     ) -> tuple[list[str], bool]:
-        options = [*_NAMESPACES, *_system(), *_private(program.confinement)]
-        if standing.is_root:
+        bare = program.confinement.bare
+        options = [*_NAMESPACES, *_system(bare=bare)]
+        if not bare:
+            options += _private(program.confinement)
+        if standing.is_root and not bare:
             for path in ("/proc/sys", "/proc/sysrq-trigger"):
                 options += ["--ro-bind-try", path, path]
         for path, writable in given.items():
             options += ["--bind" if writable else "--ro-bind", standing.source(path), path]
         complete = True
         for path in given:
-            veiled = self._veil(path, program.confinement).look()
+            veiled = layout.look(self._veil(path, program.confinement))
             complete &= veiled.complete
             options += _hide(veiled.files, veiled.directories)
             for locked in veiled.locked:
@@ -128,6 +147,7 @@ class Bubblewrap:
         return self._veils.setdefault(key, Veil(*key))
 
     def _release(self, inside: Inside | None, standing: Standing) -> None:
+        self._running -= 1
         if inside is not None:
             inside.close()
         self._ground.release(standing)
@@ -143,10 +163,10 @@ def _isolation(*, files: bool, root_inside: bool) -> Isolation:
     )
 
 
-@lru_cache(maxsize=1)
-def _system() -> tuple[str, ...]:
+@lru_cache(maxsize=2)
+def _system(*, bare: bool) -> tuple[str, ...]:
     options: list[str] = []
-    for path in (*system_trees(), *settings()):
+    for path in (*system_trees(), *settings(bare=bare)):
         # A link costs less than a mount, and leads to the same place where that is mounted, too.
         if os.path.islink(path) and is_below(os.path.realpath(path), system_trees()):
             options += ["--symlink", os.readlink(path), path]
@@ -175,10 +195,30 @@ def _hide(files: Iterable[str], folders: Iterable[str]) -> Iterator[str]:
         yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
 
 
+def _check_number(program: Program, options: list[str], command: list[str]) -> None:
+    """It takes no more words than this, for itself and for the program together."""
+    if len(options) + len(command) <= _MOST_WORDS:
+        return
+    if len(command) > _MOST_WORDS // 2:
+        raise InvalidArgs(
+            f"{program.argv[0]!r} cannot be given {len(command)} words in a sandbox",
+            f"Give it fewer than {_MOST_WORDS // 2} at once, or a file that holds them.",
+        )
+    raise Unavailable(
+        f"there is more to be hidden in {program.cwd!r} than a sandbox can hide: "
+        f"{options.count('/dev/null')} files and more",
+        "Keep secrets in one directory that is hidden as a whole, such as .ssh.",
+    )
+
+
 def _kill(process: subprocess.Popen[bytes], inside: Inside | None) -> None:
-    if inside is not None:
-        inside.kill()
-    signal_group(process.pid, signal.SIGKILL)
+    """Bubblewrap itself ends when all inside has ended: that is what we wait for."""
+    if inside is None or not inside.kill():
+        signal_group(process.pid, signal.SIGKILL)
+
+
+def _swept(inside: Inside | None) -> bool:
+    return inside is None or inside.is_swept()
 
 
 def _ask(inside: Inside | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import secrets
 import select
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from whence.execute.sandbox.kernel import libc
 from whence.execute.sandbox.syscalls import MACHINES
 
 _VARIABLE = "WHENCE_PROBE"
@@ -48,7 +50,8 @@ class Decoys:
                 "name_server": _name_server(),
             }
             self._plant()
-            self.facts |= {"shared": self._share(undo), **self._run(undo), **self._listen(undo)}
+            self.facts |= {"shared": self._share(undo), "segment": self._segment(undo)}
+            self.facts |= {**self._run(undo), **self._listen(undo)}
             self._undo = undo.pop_all()
         return self
 
@@ -101,6 +104,18 @@ class Decoys:
         path.chmod(0o666)
         undo.callback(path.unlink, missing_ok=True)
         return str(path)
+
+    def _segment(self, undo: ExitStack) -> int:
+        """Memory that everybody may read who knows its number."""
+        segment: int = libc().shmget(0, 4096, 0o1666)
+        if segment >= 0:
+            undo.callback(libc().shmctl, segment, 0, None)
+            attach = libc().shmat
+            attach.restype = ctypes.c_void_p
+            address = attach(segment, None, 0)
+            ctypes.memmove(address, self._secret.encode(), len(self._secret))
+            libc().shmdt(ctypes.c_void_p(address))
+        return segment
 
     def _run(self, undo: ExitStack) -> dict[str, Any]:
         """A process of ours with a secret, whose number and birth the attacker is told."""

@@ -13,10 +13,13 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from whence.errors import Unavailable
 from whence.gate.permission import SENSITIVE
 from whence.shapes.pattern import constant_matcher, matches_any
 
 _MOST_DIRECTORIES = 100_000
+_MOST_CLOSED = 1_000
+"""How many directories beyond those are closed one by one, since nobody looked into them."""
 _SETTLED_NS = 50_000_000
 """A directory that changed later than this before it was read may have changed since."""
 _OWN_STATE = ".agent"
@@ -66,8 +69,16 @@ class Veil:
         self._hidden, self._shown = tuple(hidden), tuple(shown)
         self._seen: dict[str, _Seen] = {}
 
+    def seen_from(self, root: str) -> Veil:
+        """The same directory, reached through another root."""
+        return Veil(root + self._root, self._hidden, self._shown)
+
     def look(self) -> Veiled:
-        """The tree as it is now."""
+        """The tree as it is now; what there is too much of to be looked at is closed.
+
+        Raises:
+            Unavailable: There is even more.
+        """
         found, waiting, fresh = _Seen(0), [self._root], dict[str, _Seen]()
         while waiting and len(fresh) < _MOST_DIRECTORIES:
             path = waiting.pop()
@@ -80,12 +91,20 @@ class Veil:
             found.directories += seen.directories
             found.locked += seen.locked
         self._seen = fresh
+        if len(waiting) > _MOST_CLOSED:
+            raise Unavailable(
+                f"{self._root!r} has more than {_MOST_DIRECTORIES} directories, and not all of "
+                "them can be searched for secrets",
+                "Work in one of them, or remove what a program has left there.",
+            )
+        found.directories += waiting
         kinds = (tuple(found.files), tuple(found.directories), tuple(found.locked))
         return Veiled(*kinds, complete=not waiting)
 
     def _directory(self, path: str) -> _Seen | None:
         try:
-            stamp = os.stat(path, follow_symlinks=False).st_mtime_ns
+            # Anybody may set the time of a change of content, nobody this one.
+            stamp = os.stat(path, follow_symlinks=False).st_ctime_ns
             known = self._seen.get(path)
             if known is not None and known.stamp == stamp:
                 return known

@@ -59,7 +59,8 @@ class LimitsOnly:
             raise
         # The launcher is asked even for the hard end: only it knows what is left to be ended.
         ask, kill = (partial(_signal, process, n) for n in (signal.SIGTERM, signal.SIGQUIT))
-        return Started(process, isolation, ask, kill, partial(shutil.rmtree, scratch, True))
+        release = partial(shutil.rmtree, scratch, True)
+        return Started(process, isolation, ask, kill, release=release)
 
     def exit_code(self, status: int) -> int:
         """The launcher ends as its program ended."""
@@ -76,7 +77,7 @@ class LimitsOnly:
     def _walls(
         self, program: Program, given: dict[str, bool], scratch: str
     ) -> tuple[dict[str, Any], Isolation]:
-        filtered = assemble(Sockets.OWN_NAMESPACE, os.uname().machine)
+        filtered = assemble(Sockets.OWN_NAMESPACE, os.uname().machine, shared=True)
         walls = {"landlock": None, "seccomp": filtered.hex() if filtered else None}
         return walls, Isolation(processes=Level.PARTIAL)
 
@@ -99,16 +100,20 @@ class Landlock(LimitsOnly):
         self, program: Program, given: dict[str, bool], scratch: str
     ) -> tuple[dict[str, Any], Isolation]:
         confinement = program.confinement
-        readable = ("/proc", *system_trees(), *settings())
+        bare = confinement.bare
+        shown = (*system_trees(), *settings(bare=bare), *(() if bare else ("/proc",)))
+        readable = dict.fromkeys(map(os.path.realpath, shown))
         rules = [landlock.opened(path, landlock.READ) for path in readable]
-        rules += [*landlock.devices(), landlock.opened(scratch, landlock.WRITE)]
+        if not bare:
+            own = landlock.opened(os.path.realpath(scratch), landlock.WRITE)
+            rules += [*landlock.devices(), own]
         for path, writable in given.items():
             veiled = Veil(path, confinement.hidden, confinement.shown).look()
             rights = landlock.WRITE if writable else landlock.READ
             rules += landlock.below(path, rights, veiled)
         handled, fields = landlock.handled()
         sockets = Sockets.OWN_NAMESPACE if confinement.hosts else Sockets.NONE
-        filtered = assemble(sockets, os.uname().machine)
+        filtered = assemble(sockets, os.uname().machine, shared=True)
         if confinement.hosts:
             handled, network = (handled[0], 0, handled[2]), Level.NONE
         else:
@@ -121,8 +126,22 @@ class Landlock(LimitsOnly):
 
 
 def _spawn(orders: dict[str, Any], program: Program) -> subprocess.Popen[bytes]:
-    given = in_memory(json.dumps(orders).encode())
     stdin = in_memory(program.stdin) if program.stdin else subprocess.DEVNULL
+    try:
+        return launch(orders, stdin, subprocess.STDOUT if program.merged else subprocess.PIPE)
+    finally:
+        if stdin != subprocess.DEVNULL:
+            os.close(stdin)
+
+
+def launch(
+    orders: dict[str, Any], stdin: int, stderr: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    """The launcher, at work on its orders; always called in the thread that lives on."""
+    given = in_memory(json.dumps(orders).encode())
+    # It starts with its signals held back: one that comes before it can listen is not lost, also
+    # where we were started in the background and ignore some of them.
+    ours = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGQUIT))
     try:
         return subprocess.Popen(
             [_python(), "-I", "-S", "-c", _script(), str(given)],
@@ -130,15 +149,14 @@ def _spawn(orders: dict[str, Any], program: Program) -> subprocess.Popen[bytes]:
             env=dict(BASE_ENVIRONMENT),
             stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT if program.merged else subprocess.PIPE,
+            stderr=stderr,
             start_new_session=True,
             bufsize=0,
             pass_fds=[given],
         )
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ours)
         os.close(given)
-        if stdin != subprocess.DEVNULL:
-            os.close(stdin)
 
 
 @lru_cache(maxsize=1)

@@ -7,17 +7,22 @@ orders as JSON: what it does between fork and exec must not happen in a process 
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 _PDEATHSIG, _SUBREAPER, _NO_NEW_PRIVS, _CAPBSET_DROP, _SECCOMP = 1, 36, 38, 24, 22
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+_OPENAT2, _HERE, _NO_LINKS = 437, -100, 4
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 _CAPABILITIES_V3 = 0x20080522
+_AS_USUAL = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 FAILED = 126
 COMPLAINT = "launcher: "
 """How an error of ours begins."""
@@ -36,15 +41,23 @@ def _wall_off(landlock: dict[str, Any]) -> None:
     size = 8 * landlock["fields"]
     ruleset = _done(_libc.syscall(_CREATE_RULESET, attributes, size, 0), "landlock")
     for path, rights in landlock["rules"]:
-        try:
-            opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except OSError:
-            continue  # gone since; closed is what it would be anyway
+        opened = _opened(path)
+        if opened < 0:
+            continue  # gone since, or a link now; closed is what it would be anyway
         rule = rights.to_bytes(8, sys.byteorder) + opened.to_bytes(4, sys.byteorder)
         _done(_libc.syscall(_ADD_RULE, ruleset, 1, rule, 0), f"landlock, {path}")
         os.close(opened)
     _done(_libc.syscall(_RESTRICT_SELF, ruleset, 0), "landlock")
     os.close(ruleset)
+
+
+def _opened(path: str) -> int:
+    """A path as it was found: another program may have put a link in the place of some of it."""
+    how = (ctypes.c_uint64 * 3)(os.O_PATH | os.O_CLOEXEC, 0, _NO_LINKS)
+    opened = _libc.syscall(_OPENAT2, _HERE, os.fsencode(path), how, ctypes.sizeof(how))
+    if opened < 0 and ctypes.get_errno() not in _ABSENT:
+        raise OSError(ctypes.get_errno(), f"{path}: {os.strerror(ctypes.get_errno())}")
+    return int(opened)
 
 
 def _drop_capabilities() -> None:
@@ -67,6 +80,8 @@ def _become(orders: dict[str, Any]) -> NoReturn:
     try:
         os.setsid()
         _done(_libc.prctl(_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "prctl")
+        for number in _AS_USUAL:  # Python, or whoever started us, ignores these
+            signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         for name, limit in orders["limits"].items():
             resource.setrlimit(getattr(resource, f"RLIMIT_{name.upper()}"), (limit, limit))
@@ -138,6 +153,7 @@ def _sweep() -> None:
             left = set(_descendants())
         _signal(stopped, signal.SIGKILL)
         _reaped()
+        time.sleep(0.001)  # one that waits for the kernel goes when that lets it
 
 
 def _watch(child: int) -> int:
@@ -147,6 +163,7 @@ def _watch(child: int) -> int:
         came = signal.sigwait(waited)
         if came == signal.SIGTERM:
             _signal_all(signal.SIGTERM)
+            _signal_all(signal.SIGCONT)  # what stands still cannot end
         elif came == signal.SIGQUIT:
             _signal_all(signal.SIGKILL)
         ended = _reaped()

@@ -13,7 +13,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TypeAlias
 
-from whence.execute.sandbox.syscalls import ABSENT, MACHINES, RULED, Machine
+from whence.execute.sandbox.syscalls import ABSENT, MACHINES, RULED, SHARED, Machine
 
 Instruction: TypeAlias = tuple[int, int, int, int]
 """Code, jump if true, jump if false, operand."""
@@ -42,13 +42,19 @@ class Sockets(Enum):
 
 
 @lru_cache(maxsize=8)
-def assemble(sockets: Sockets, machine: str) -> bytes | None:
-    """The filter for the kernel; None for a machine whose numbers are not known here."""
+def assemble(sockets: Sockets, machine: str, *, shared: bool = False) -> bytes | None:
+    """The filter for the kernel; None for a machine whose numbers are not known here.
+
+    Args:
+        sockets: which ones may be opened.
+        machine: by the name that `uname` gives.
+        shared: whether the program is among the processes and the shared memory of others.
+    """
     known = MACHINES.get(machine)
-    return None if known is None else _encoded(_instructions(known, sockets))
+    return None if known is None else _encoded(_instructions(known, sockets, shared=shared))
 
 
-def _instructions(machine: Machine, sockets: Sockets) -> list[Instruction]:
+def _instructions(machine: Machine, sockets: Sockets, *, shared: bool) -> list[Instruction]:
     out: list[Instruction] = [
         (_LOAD, 0, 0, _ARCH),
         (_EQUAL, 1, 0, machine.audit),
@@ -58,15 +64,19 @@ def _instructions(machine: Machine, sockets: Sockets) -> list[Instruction]:
     if machine.x32:
         out += [(_AT_LEAST, 0, 1, _X32), (_RETURN, 0, 0, _KILL)]
     for name, number in machine.numbers.items():
-        block = _block(name, sockets)
+        block = _block(name, sockets, shared=shared)
         out += [(_EQUAL, 0, len(block), number), *block]
     return [*out, (_RETURN, 0, 0, _ALLOW)]
 
 
-def _block(name: str, sockets: Sockets) -> list[Instruction]:
+def _block(name: str, sockets: Sockets, *, shared: bool) -> list[Instruction]:
     """What follows where the number is this one; it always decides."""
     if name not in RULED:
         return [_refuse(errno.ENOSYS if name in ABSENT else errno.EPERM)]
+    if name in SHARED:
+        return [_refuse(errno.EPERM) if shared else _allow()]
+    if name == "prlimit64":
+        return [_argument(0), *_only((0,))] if shared else [_allow()]
     if name == "socket":
         return _socket(sockets)
     if name == "ioctl":

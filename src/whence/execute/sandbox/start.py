@@ -20,11 +20,15 @@ BASE_ENVIRONMENT = {
 }
 """What a program sees of an environment, besides a home and what its call declares."""
 
-_PATIENCE_S = 20.0
+PATIENCE_S = 20.0
 
 
 def _nothing() -> None:
     return
+
+
+def _at_once() -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Started:
     """Asks the program and its children to end."""
     kill: Callable[[], None]
     """Ends the program and everything that it started, at once."""
+    swept: Callable[[], bool] = _at_once
+    """Once it has ended: waits a little until all that it started has; whether it has."""
     release: Callable[[], None] = _nothing
     """Takes away what was made for it; called once, when it has ended."""
 
@@ -106,7 +112,7 @@ def wait_for(descriptor: int, what: str, *, writing: bool = False) -> None:
         Unavailable: It does nothing.
     """
     asked = ([], [descriptor]) if writing else ([descriptor], [])
-    if not any(select.select(*asked, [], _PATIENCE_S)):
+    if not any(select.select(*asked, [], PATIENCE_S)):
         raise Unavailable(f"{what} does not answer", "Try again when the machine is idle.")
 
 

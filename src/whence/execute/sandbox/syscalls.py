@@ -34,6 +34,8 @@ _X86_64 = {
     "perf_event_open": 298, "fanotify_init": 300, "open_by_handle_at": 304, "setns": 308,
     "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313,
     "kexec_file_load": 320, "bpf": 321, "userfaultfd": 323,
+    "shmget": 29, "shmat": 30, "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68,
+    "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "semtimedop": 220, "prlimit64": 302,
 }  # fmt: skip
 _AARCH64 = {
     "lookup_dcookie": 18, "ioctl": 29, "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41,
@@ -45,6 +47,8 @@ _AARCH64 = {
     "migrate_pages": 238, "move_pages": 239, "perf_event_open": 241, "fanotify_init": 262,
     "open_by_handle_at": 265, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271,
     "kcmp": 272, "finit_module": 273, "bpf": 280, "userfaultfd": 282, "kexec_file_load": 294,
+    "msgget": 186, "msgctl": 187, "msgrcv": 188, "msgsnd": 189, "semget": 190, "semctl": 191,
+    "semtimedop": 192, "semop": 193, "shmget": 194, "shmctl": 195, "shmat": 196, "prlimit64": 261,
 }  # fmt: skip
 
 MACHINES = {
@@ -55,6 +59,9 @@ MACHINES = {
 
 ABSENT = ("clone3", "openat2")
 """Answered as unknown: their arguments lie in memory, which a filter cannot read."""
-RULED = ("clone", "open", "openat", "creat", "chmod", "fchmod", "fchmodat", "fchmodat2", "mknod",
-         "mknodat", "socket", "ioctl")  # fmt: skip
-"""Allowed or not by their arguments."""
+SHARED = ("shmget", "shmat", "shmctl", "semget", "semop", "semctl", "semtimedop", "msgget",
+          "msgsnd", "msgrcv", "msgctl")  # fmt: skip
+"""Lead to what others have in memory, unless a program has a namespace of its own for it."""
+RULED = (*SHARED, "prlimit64", "clone", "open", "openat", "creat", "chmod", "fchmod", "fchmodat",
+         "fchmodat2", "mknod", "mknodat", "socket", "ioctl")  # fmt: skip
+"""Allowed or not by their arguments, or by what else keeps the program apart."""

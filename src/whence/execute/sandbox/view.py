@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from functools import lru_cache
 
-from whence.errors import InvalidArgs, Unavailable
+from whence.errors import InvalidArgs, PermissionDenied, Unavailable
 from whence.shapes.process import Program
 
 _TREES = ("usr", "bin", "sbin", "opt", "nix", "gnu")
@@ -15,6 +15,7 @@ _SETTINGS = (
     "alternatives", "fonts", "group", "hosts", "ld.so.cache", "localtime", "nsswitch.conf",
     "os-release", "passwd", "pki", "ssl/certs", "ssl/openssl.cnf",
 )  # fmt: skip
+_LINKER = ("ld.so.cache",)
 _FORBIDDEN = ("/", "/proc", "/dev", "/sys", "/usr", "/etc", "/run", "/boot")
 
 
@@ -25,10 +26,11 @@ def system_trees() -> tuple[str, ...]:
     return tuple(f"/{name}" for name in names)
 
 
-@lru_cache(maxsize=1)
-def settings() -> tuple[str, ...]:
-    """Files below /etc that programs need and that hold no secrets."""
-    return tuple(path for name in _SETTINGS if os.path.exists(path := f"/etc/{name}"))
+@lru_cache(maxsize=2)
+def settings(*, bare: bool = False) -> tuple[str, ...]:
+    """Files below /etc that programs need and that hold no secrets; bare: that all of them need."""
+    names = _LINKER if bare else _SETTINGS
+    return tuple(path for name in names if os.path.exists(path := f"/etc/{name}"))
 
 
 def directories(program: Program) -> dict[str, bool]:
@@ -36,14 +38,27 @@ def directories(program: Program) -> dict[str, bool]:
 
     Raises:
         InvalidArgs: One of them cannot be given away.
+        PermissionDenied: The working directory is inside one, and leads out of it.
     """
     confinement = program.confinement
     given = dict.fromkeys(map(_checked, confinement.readable), False)
     given |= dict.fromkeys(map(_checked, confinement.writable), True)
     here = os.path.realpath(program.cwd)
     if not is_below(here, (*given, *system_trees())):
+        _check_stays(program)
         given[_checked(here)] = False
     return dict(sorted(given.items()))
+
+
+def _check_stays(program: Program) -> None:
+    """It may have been replaced by a link since somebody found it to be inside."""
+    confinement = program.confinement
+    meant = os.path.abspath(program.cwd)
+    if is_below(meant, (*confinement.writable, *confinement.readable)):
+        raise PermissionDenied(
+            f"{program.cwd!r} leads out of the directory that it is in",
+            "Run it in a directory that is no link.",
+        )
 
 
 def _checked(path: str) -> str:

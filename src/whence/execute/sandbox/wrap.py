@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 
+from whence.execute.child import PATIENCE_S, is_gone
 from whence.execute.sandbox.identity import acting_as
 from whence.execute.sandbox.kernel import call_kernel
+from whence.execute.sandbox.layout import Layout
 from whence.execute.sandbox.limits import limit_process
 from whence.execute.sandbox.seccomp import Sockets, assemble
 from whence.execute.sandbox.start import BASE_ENVIRONMENT, in_memory, wait_for
@@ -25,39 +28,56 @@ class Inside:
     """The first process inside: when it ends, all others in there do."""
 
     def __init__(self, pid: int) -> None:
-        self._pid = pid
+        self.pid = pid
         # Its number may be given to somebody else once it is gone; this cannot.
-        self._handle = call_kernel(_PIDFD_OPEN, pid, 0)
+        self._handle: int | None = call_kernel(_PIDFD_OPEN, pid, 0)
 
     def ask(self) -> None:
         """Ask the program's group, which is another one than bubblewrap's, to end."""
-        with suppress(ProcessLookupError):
-            self._send(0)
-            os.killpg(self._pid, signal.SIGTERM)
+        if self._sent(0):
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGTERM)
+                os.killpg(self.pid, signal.SIGCONT)  # what stands still cannot end
 
-    def kill(self) -> None:
-        """End all that is inside."""
-        with suppress(ProcessLookupError):
-            self._send(signal.SIGKILL)
+    def kill(self) -> bool:
+        """End all that is inside; False if there is nothing left to be ended."""
+        return self._sent(signal.SIGKILL)
 
     def limit(self, resources: Resources) -> None:
         """Limit it, and with it all that it will start."""
         with suppress(ProcessLookupError):
-            limit_process(self._pid, resources)
+            limit_process(self.pid, resources)
 
-    def _send(self, number: int) -> None:
-        call_kernel(_PIDFD_SEND_SIGNAL, self._handle, number, None, 0)
+    def is_swept(self) -> bool:
+        """Wait a little until all inside has ended; bubblewrap itself does not wait for orphans.
+
+        They are children of the first process, which goes when they have gone.
+        """
+        if self._handle is None or not _children(self.pid):
+            return True
+        return bool(select.select([self._handle], [], [], PATIENCE_S)[0])
 
     def close(self) -> None:
         """Forget it."""
-        os.close(self._handle)
+        if self._handle is not None:
+            os.close(self._handle)
+        self._handle = None  # the number may soon belong to somebody else
+
+    def _sent(self, number: int) -> bool:
+        if self._handle is None:
+            return False
+        try:
+            call_kernel(_PIDFD_SEND_SIGNAL, self._handle, number, None, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
 
 class Wrapping:
     """One start of bubblewrap, with the descriptors that it takes."""
 
-    def __init__(self, program: Program, identity: tuple[int, int] | None) -> None:
-        self._program = program
+    def __init__(self, program: Program, identity: tuple[int, int] | None, layout: Layout) -> None:
+        self._program, self._layout = program, layout
         self._identity = identity
         self._taken: set[int] = set()
 
@@ -87,6 +107,7 @@ class Wrapping:
         stdin = self._take(in_memory(given)) if given else subprocess.DEVNULL
         with acting_as(self._identity):
             process = self._spawn([*argv, "--", *command], stdin, passed)
+        inside = None
         try:
             _go_first(process.pid)
             _hand_over(write, options)
@@ -95,8 +116,12 @@ class Wrapping:
             if inside is not None:
                 with acting_as(self._identity):
                     inside.limit(self._program.confinement.resources)
+                self._layout.check(inside.pid)
                 os.write(go, b".")
         except BaseException:
+            if inside is not None:
+                inside.kill()
+                inside.close()
             _end(process)
             raise
         return process, inside
@@ -128,6 +153,14 @@ class Wrapping:
         self._taken.difference_update(descriptors)
 
 
+def _children(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as listed:
+            return bool(listed.read(1))
+    except OSError:
+        return os.path.exists(f"/proc/{pid}")  # not every kernel lists them
+
+
 def _hand_over(write: int, options: Iterable[str]) -> None:
     """Tell it its options: not on the command line, where everybody could read them."""
     view = memoryview(b"".join(os.fsencode(option) + b"\0" for option in options))
@@ -147,7 +180,7 @@ def _go_first(pid: int) -> None:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End it before it has begun, while the first process inside is still of its group."""
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    is_gone(process)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
@@ -161,4 +194,6 @@ def _first_inside(told: int) -> Inside | None:
         chunk = os.read(told, 4096)
         said += chunk
     found = _CHILD(said)
-    return Inside(int(found.group(1))) if found else None
+    with suppress(ProcessLookupError):  # it has ended already, and bubblewrap says why
+        return Inside(int(found.group(1))) if found else None
+    return None
