@@ -91,7 +91,7 @@ async def test_a_step_that_fails_ends_the_request(local: LocalModel) -> None:
     last = await ask(talk)
 
     assert last.calls == ()
-    assert "fs.read did not work: no a.txt Look." in last.text
+    assert "fs.read did not work: no a.txt. Look." in last.text
     assert "This was not done" in last.text
 
 

@@ -67,7 +67,7 @@ def fault(outcome: ToolOutcome) -> str:
     value = value_of(outcome)
     error = value.get("error") if isinstance(value, Mapping) else None
     if isinstance(error, Mapping):
-        return " ".join(str(error[key]) for key in ("message", "suggestion") if error.get(key))
+        return ". ".join(str(error[key]) for key in ("message", "suggestion") if error.get(key))
     return outcome.text.strip() or "it did not say why."
 
 
