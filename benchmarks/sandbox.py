@@ -18,6 +18,7 @@ from whence.execute.process import Processes
 from whence.execute.sandbox.bubblewrap import Bubblewrap
 from whence.execute.sandbox.choose import best_sandbox
 from whence.execute.sandbox.ground import NOBODY, Standing
+from whence.execute.sandbox.layout import Layout
 from whence.execute.sandbox.tools import system_tool
 from whence.shapes.process import Confinement, Program
 
@@ -77,5 +78,5 @@ def _bwrap() -> list[str]:
 
 
 def _by_hand(sandbox: Bubblewrap, program: Program) -> list[str]:
-    options, _ = sandbox._options(program, {program.cwd: True}, Standing())
+    options, _ = sandbox._options(program, {program.cwd: True}, Standing(), Layout())
     return [*_bwrap(), *options, "--", system_tool("true")]

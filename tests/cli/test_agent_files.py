@@ -121,3 +121,15 @@ def test_a_new_file_is_accepted_by_check_and_never_overwrites(whence: Command) -
     assert wrong.code == 2
     assert "fs.read" in wrong.err
     assert json.loads(whence("tools", "n.chatmd", "--json").out)
+
+
+def test_every_command_goes_to_another_directory_first(whence: Command) -> None:
+    there = whence.workspace / "there"
+    there.mkdir()
+    (there / "agent.chatmd").write_text("<user>hi</user>\n")
+
+    assert whence("-C", "there", "fmt", "--check", "agent.chatmd").code in (0, 1)
+    assert whence("models", "-C", "there").code == 0
+    missing = whence("-C", "nowhere", "fmt", "agent.chatmd")
+    assert missing.code == 2
+    assert "nowhere" in missing.err

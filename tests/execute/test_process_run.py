@@ -258,6 +258,24 @@ async def test_cancelling_before_the_start_leaves_nothing(sandbox: Sandbox, tmp_
     assert no_children()
 
 
+@pytest.mark.requirement("process:cancel")
+async def test_cancelling_a_start_is_heard_where_signals_are_ignored(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    # As a shell does it to what it starts in the background.
+    before = signal.signal(signal.SIGQUIT, signal.SIG_IGN)
+    try:
+        task = asyncio.ensure_future(run(sandbox, "sleep 1000", tmp_path))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        submit(lambda: None).result()
+        assert no_children()
+    finally:
+        signal.signal(signal.SIGQUIT, before)
+
+
 def no_children() -> bool:
     try:
         os.waitpid(-1, os.WNOHANG)
@@ -357,6 +375,56 @@ async def test_what_is_not_a_list_of_arguments_is_refused(
 ) -> None:
     with pytest.raises(InvalidArgs):
         await Processes().run(Program(argv, str(tmp_path), Confinement()))
+
+
+@pytest.mark.requirement("process:too-much")
+@pytest.mark.parametrize(
+    "words",
+    [("x" * 200_000,), ("x" * 1_000,) * 2_000],
+    ids=["one long word", "too many"],
+)
+async def test_more_words_than_a_program_can_be_given_are_refused(
+    sandbox: Sandbox, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    program = Program(("true", *words), str(tmp_path), Confinement())
+
+    with pytest.raises(InvalidArgs, match="'true' cannot be given"):
+        await Processes(sandbox=sandbox).run(program)
+
+
+@pytest.mark.requirement("process:too-much")
+async def test_more_than_bubblewrap_can_be_told_is_refused_before_it_starts(tmp_path: Path) -> None:
+    sandbox = SANDBOXES["bubblewrap"]
+    if trial_of(sandbox).problem:
+        pytest.skip("bubblewrap cannot be used here")
+    with pytest.raises(InvalidArgs, match="cannot be given 100001 words"):
+        await Processes(sandbox=sandbox).run(
+            Program(("true", *["x"] * 100_000), str(tmp_path), Confinement())
+        )
+    for number in range(3_500):
+        (tmp_path / f".env.{number}").touch()
+
+    with pytest.raises(Unavailable, match="3500 files"):
+        await run(sandbox, "true", tmp_path)
+
+
+@pytest.mark.requirement("process:signals")
+async def test_signals_do_what_they_do_everywhere(sandbox: Sandbox, tmp_path: Path) -> None:
+    ended = await run(sandbox, "{ yes; echo $? >&2; } | head -1", tmp_path)
+
+    assert (ended.stdout, ended.stderr) == (b"y\n", b"141\n"), "a broken pipe ends who writes"
+
+
+@pytest.mark.requirement("process:timeout")
+async def test_a_program_that_stands_still_may_tidy_up_too(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    script = "trap 'echo bye; exit 4' TERM; kill -STOP $$; sleep 1000 & wait"
+    runner = Processes(grace_s=20.0, sandbox=sandbox)
+
+    ended = await runner.run(shell(script, tmp_path, timeout_s=0.5))
+
+    assert (ended.timed_out, ended.stdout, ended.exit_code) == (True, b"bye\n", 4)
 
 
 @pytest.mark.parametrize("place", ["/", "/proc", "/dev/shm", "/usr", "relative", "/no/such/place"])

@@ -20,6 +20,15 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.RawDescriptionHelpFormatter(prog, width=width - 2)
 
 
+def _go(there: str | None) -> None:
+    try:
+        if there is not None:
+            os.chdir(there)
+    except OSError as error:
+        message = f"-C {there}: {error.strerror}"
+        raise UsageError(message, "Name an existing directory.") from None
+
+
 def run(name: str, arguments: list[str]) -> int:
     """Parse and run; whatever goes wrong is said in two lines, never in a traceback."""
     module = import_module(f"whence.cli.{name}")
@@ -30,13 +39,17 @@ def run(name: str, arguments: list[str]) -> int:
         formatter_class=_formatter,
     )
     module.configure(parser)
+    subcommands = hasattr(module, "SUBCOMMANDS")
+    if not subcommands and parser.get_default("workspace") is None:
+        parser.add_argument("-C", dest="there", metavar="DIR", help="go to this directory first")
     # Intermixed parsing lets options stand before, between and behind the words of a command.
-    parse = parser.parse_args if hasattr(module, "SUBCOMMANDS") else parser.parse_intermixed_args
+    parse = parser.parse_args if subcommands else parser.parse_intermixed_args
     try:
         options = parse(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
+        _go(getattr(options, "there", None))
         code: int = module.run(options)
         sys.stdout.flush()
     except WhenceError as error:

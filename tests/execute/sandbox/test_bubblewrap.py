@@ -13,6 +13,8 @@ from whence.execute.sandbox import hidden
 from whence.execute.sandbox.bubblewrap import Bubblewrap
 from whence.execute.sandbox.choose import trial_of
 from whence.execute.sandbox.ground import Ground
+from whence.execute.sandbox.launched import Landlock
+from whence.execute.sandbox.start import Sandbox
 from whence.shapes.process import Confinement, Finished, Level, Program
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +56,27 @@ async def test_only_the_directories_that_were_given_are_there(tmp_path: Path) ->
     assert ended.stdout == b"data\nwork\ndata"
     assert b"Read-only" in ended.stderr
     assert (data / "file").read_text() == "data"
+
+
+@pytest.mark.requirement("sandbox:read-only")
+@pytest.mark.parametrize("sandbox", [Bubblewrap(), Landlock()], ids=["bubblewrap", "landlock"])
+async def test_a_bare_sandbox_has_the_system_s_programs_and_nothing_else(
+    sandbox: Sandbox, tmp_path: Path
+) -> None:
+    if trial_of(sandbox).problem:
+        pytest.skip(f"{sandbox.name} cannot be used here")
+    script = (
+        "import os\n"
+        "for path in ('/proc/self/stat', '/dev/null', '/tmp/new', '/etc/passwd', '/dev/shm/new'):\n"
+        " try: os.close(os.open(path, os.O_CREAT if 'new' in path else os.O_RDONLY)); print(path)\n"
+        " except OSError: pass\n"
+    )
+    argv = ("/usr/bin/python3", "-I", "-S", "-c", script)
+    program = Program(argv, "/usr", Confinement(bare=True))
+
+    ended = await Processes(sandbox=sandbox).run(program)
+
+    assert (ended.exit_code, ended.output) == (0, b"")
 
 
 async def test_a_directory_inside_a_readable_one_may_be_writable(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from whence.errors import Unavailable
 from whence.execute.sandbox import hidden
 from whence.execute.sandbox.hidden import Veil
 
@@ -63,8 +64,6 @@ def test_patterns_add_to_what_is_hidden_and_take_away(tmp_path: Path) -> None:
 
 def test_what_appears_and_goes_between_two_looks_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    long_ago = 1_000_000_000
-    os.utime(tmp_path / "a", (long_ago, long_ago))
     veil = Veil(str(tmp_path))
     assert veil.look().files == ()
 
@@ -80,8 +79,7 @@ def test_a_directory_that_did_not_change_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a").mkdir()
-    for place in (tmp_path / "a", tmp_path):
-        os.utime(place, (1_000_000_000, 1_000_000_000))
+    monkeypatch.setattr(hidden, "_SETTLED_NS", -(10**18))  # as if it had been made long ago
     veil = Veil(str(tmp_path))
     veil.look()
     read: list[str] = []
@@ -106,6 +104,27 @@ def test_a_tree_too_large_to_be_looked_at_is_said_to_be(
     monkeypatch.setattr(hidden, "_MOST_DIRECTORIES", 2)
 
     assert not Veil(str(tmp_path)).look().complete
+
+
+@pytest.mark.requirement("sandbox:secrets")
+def test_what_was_not_looked_at_is_closed_or_nothing_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".env").touch()
+    monkeypatch.setattr(hidden, "_MOST_DIRECTORIES", 2)
+
+    seen = Veil(str(tmp_path)).look()
+
+    assert len(seen.files) == 1
+    assert len(seen.directories) == 2
+    assert {Path(path).name for path in (os.path.dirname(seen.files[0]), *seen.directories)} == {
+        "a", "b", "c",
+    }  # fmt: skip
+    monkeypatch.setattr(hidden, "_MOST_CLOSED", 1)
+    with pytest.raises(Unavailable, match="more than 2 directories"):
+        Veil(str(tmp_path)).look()
 
 
 def test_code_and_installed_packages_are_left_alone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whence.execute.sandbox.seccomp import Sockets, assemble
-from whence.execute.sandbox.syscalls import ABSENT, MACHINES, RULED
+from whence.execute.sandbox.syscalls import ABSENT, MACHINES, RULED, SHARED
 
 KILL, ALLOW = "kill", "allow"
 ARCHITECTURES = sorted(MACHINES)
@@ -42,10 +42,14 @@ def verdict(program: bytes, arch: int, number: int, arguments: Sequence[int] = (
 
 
 def asked(
-    machine: str, name: str, *arguments: int, sockets: Sockets = Sockets.OWN_NAMESPACE
+    machine: str,
+    name: str,
+    *arguments: int,
+    sockets: Sockets = Sockets.OWN_NAMESPACE,
+    shared: bool = False,
 ) -> str | int:
     known = MACHINES[machine]
-    program = assemble(sockets, machine)
+    program = assemble(sockets, machine, shared=shared)
     assert program is not None
     return verdict(program, known.audit, known.numbers[name], arguments)
 
@@ -134,6 +138,17 @@ def test_only_ordinary_sockets_are_opened(machine: str, kind: str) -> None:
 
     assert asked(machine, "socket", *arguments) == expected
     assert asked(machine, "socket", *arguments, sockets=Sockets.NONE) == errno.EACCES
+
+
+@pytest.mark.requirement("sandbox:filter")
+@pytest.mark.parametrize("machine", ARCHITECTURES)
+def test_what_others_share_is_refused_where_there_is_no_namespace(machine: str) -> None:
+    for name in SHARED:
+        assert asked(machine, name, 1) == ALLOW
+        assert asked(machine, name, 1, shared=True) == errno.EPERM
+    assert asked(machine, "prlimit64", 4711) == ALLOW
+    assert asked(machine, "prlimit64", 4711, shared=True) == errno.EACCES
+    assert asked(machine, "prlimit64", 0, shared=True) == ALLOW, "its own limits"
 
 
 def test_terminals_work_and_are_not_typed_into() -> None:

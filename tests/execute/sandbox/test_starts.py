@@ -42,13 +42,13 @@ def staged() -> list[str]:
 
 
 @pytest.mark.requirement("process:start-deadline")
-@pytest.mark.parametrize("hidden", [0, 3000], ids=["few options", "more options than a pipe holds"])
+@pytest.mark.parametrize("hidden", [0, 2000], ids=["few options", "more options than a pipe holds"])
 async def test_a_sandbox_that_does_not_start_is_given_up(
     stuck: str, token: str, hidden: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(hidden):
         (tmp_path / f".env.{number}").touch()
-    monkeypatch.setattr(start, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(start, "PATIENCE_S", 0.2)
     monkeypatch.setattr(wrap, "system_tool", lambda name: stuck)
     program = Program(("true",), str(tmp_path), Confinement((str(tmp_path),)))
 
@@ -65,7 +65,7 @@ async def test_a_namespace_that_is_not_made_is_given_up(
 ) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root has directories mounted with another owner")
-    monkeypatch.setattr(start, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(start, "PATIENCE_S", 0.2)
     monkeypatch.setattr(ground, "system_tool", lambda name: stuck)
     ground._users.cache_clear()
     program = Program(("true",), str(tmp_path), Confinement((str(tmp_path),)))

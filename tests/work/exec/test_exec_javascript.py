@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.exec_driver import drive
@@ -15,7 +16,7 @@ from whence.execute.files import WorkspaceFiles
 from whence.execute.http import Http
 from whence.execute.ports import Ports
 from whence.execute.process import Processes
-from whence.shapes.process import Finished, OnOutput, Program
+from whence.shapes.process import Finished, Program
 from whence.work.exec import javascript
 from whence.work.exec.javascript import run_javascript
 
@@ -158,11 +159,11 @@ def test_an_engine_that_crashes_is_a_fault_and_takes_nothing_along() -> None:
     class Crashing(Processes):
         """As if the engine had been brought to its knees by its code."""
 
-        async def run(self, program: Program, *, on_output: OnOutput | None = None) -> Finished:
+        async def run(self, program: Program, **told: Any) -> Finished:
             crash = "import os, sys; sys.stdin.buffer.read(); os.abort()"
             broken = Program((program.argv[0], "-I", "-c", crash), program.cwd,
                              program.confinement, stdin=program.stdin)  # fmt: skip
-            return await super().run(broken, on_output=on_output)
+            return await super().run(broken, **told)
 
     with pytest.raises(ExecutionFailed, match="signal 6"):
         asyncio.run(run_javascript(_ports(Crashing()), "1", None, 5000))

@@ -47,17 +47,18 @@ async def run_javascript(
         program = Program(
             (python, "-I", "-S", "-c", _script(), place),
             place,
-            Confinement(readable=(*readable, place), resources=limits),
+            Confinement(readable=(*readable, place), resources=limits, bare=True),
             stdin=_request(code, json.dumps(given)),
             timeout_s=seconds,
+            reports=True,
         )
-        done = await ports.processes.run(program)
+        done = await ports.processes.run(program, on_output=ports.on_output)
     return _reply(done, seconds, warnings)
 
 
 @dataclass(slots=True)
 class _Told:
-    """What the lines of the report add up to."""
+    """What the lines of the report add up to; whoever breaks the engine can write them, too."""
 
     value: Any = None
     logs: list[Any] = field(default_factory=list)
@@ -68,13 +69,14 @@ class _Told:
     def take(self, kind: str, text: str) -> None:
         """One line more."""
         if kind == "L":
-            self.logs.append(json.loads(text))
+            self.logs.append(_text(json.loads(text)))
         elif kind == "R":
             self.value, self.truncated = _value(text)
         elif kind == "E":
-            name, said = json.loads(text)
-            self.logs.append(f"Uncaught {said}")
-            self.notes.append(f"the code threw {(name or said)[:200]}; logs say where")
+            name, said = map(_text, json.loads(text))
+            self._threw(said, name or said)
+        elif kind == "F":
+            self._threw(text, text)
         elif kind == "N":
             self.notes.append("its promise is never settled, so that there is no result")
         elif kind == "X":
@@ -84,11 +86,18 @@ class _Told:
             raise Unavailable(f"the JavaScript engine cannot be used: {text}", _INSTALL)
         self.ended = kind == "Z"
 
+    def _threw(self, said: str, name: str) -> None:
+        self.logs.append(f"Uncaught {said}")
+        self.notes.append(f"the code threw {name[:200]}; logs say where")
+
 
 def _reply(done: Finished, seconds: float, warnings: tuple[str, ...]) -> Reply:
     told = _Told()
-    for kind, text in _lines(done.stdout):
-        told.take(kind, text)
+    try:
+        for kind, text in _lines(done.stdout):
+            told.take(kind, text)
+    except (ValueError, RecursionError):
+        raise _broken(done) from None
     if done.timed_out:
         raise _too_long(seconds, told.logs)
     if not told.ended:
@@ -104,7 +113,13 @@ def _reply(done: Finished, seconds: float, warnings: tuple[str, ...]) -> Reply:
 def _lines(output: bytes) -> Iterator[tuple[str, str]]:
     """What was reported; of a line that the end of the time cut in two, nothing."""
     for line in output.split(b"\n")[:-1]:
-        yield chr(line[0]), line[1:].decode("utf-8", "replace")
+        yield chr(line[0]) if line else "", line[1:].decode("utf-8", "replace")
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{type(value).__name__} is no text")  # noqa: TRY004 - as the parser's own
+    return value
 
 
 def _value(text: str) -> tuple[Any, bool]:

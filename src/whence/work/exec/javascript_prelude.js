@@ -1,4 +1,5 @@
 // Evaluated first. What it needs it keeps for itself, so that the code cannot take it away.
+// Its value is called with the code, then again and again: see `turn` at the end.
 (function () {
   "use strict";
   const emit = globalThis.__emit, text = globalThis.__input;
@@ -7,8 +8,10 @@
   const { stringify, parse } = JSON;
   const evaluate = globalThis.eval;
   const OwnPromise = Promise, then = Promise.prototype.then;
+  const wellFormed = String.prototype.toWellFormed;
   const timers = new Map();
-  let lastTimer = 0, now = 0;
+  let lastTimer = 0, now = 0, due = 0, pending = false;
+  let lines = 10_000, room = 2_000_000, leftOut = 0;
 
   const plain = (_, value) => {
     if (typeof value === "bigint" || typeof value === "symbol") return String(value);
@@ -42,7 +45,10 @@
     typeof value === "string" ? value
       : value instanceof Error ? described(value) : stringified(value);
   const log = (label) => (...values) => {
-    emit("L", stringify(label + values.map(shown).join(" ")));
+    const line = label + values.map(shown).join(" "), written = stringify(line);
+    room -= written.length;
+    if (room < 0 || --lines < 0) leftOut++;
+    else emit("L", written, wellFormed.call(line));
   };
 
   globalThis.console = Object.freeze({
@@ -50,7 +56,8 @@
     warn: log("warn: "), error: log("error: "),
   });
   globalThis.setTimeout = (callback, delay = 0, ...values) => {
-    timers.set(++lastTimer, { at: now + Math.max(Number(delay) || 0, 0), callback, values });
+    const later = Math.min(Math.max(Number(delay) || 0, 0), 0x7fffffff);
+    timers.set(++lastTimer, { at: now + later, callback, values });
     return lastTimer;
   };
   globalThis.clearTimeout = (id) => void timers.delete(id);
@@ -58,7 +65,8 @@
 
   const fail = (error) => {
     const kind = error instanceof Error ? String(error.name) : "";
-    emit("E", stringify([kind, described(error)]));
+    const said = described(error);
+    emit("E", stringify([kind, said]), wellFormed.call(`Uncaught ${said}`));
   };
   const finish = (value) => {
     if (value !== undefined) emit("R", stringified(value));
@@ -84,9 +92,9 @@
     try {
       const value = evaluated(code);
       if (value instanceof OwnPromise) {
-        emit("P", "");
-        then.call(value, (done) => { emit("D", ""); finish(done); },
-          (error) => { emit("D", ""); fail(error); });
+        pending = true;
+        then.call(value, (done) => { pending = false; finish(done); },
+          (error) => { pending = false; fail(error); });
       } else {
         finish(value);
       }
@@ -100,13 +108,8 @@
       if (!first || timer.at < timers.get(first).at) first = id;
     return first;
   };
-  // Milliseconds until a timer is due; -1: there is none.
-  const wait = () => {
-    const id = next();
-    return id ? Math.max(timers.get(id).at - now, 0) : -1;
-  };
-  const fire = () => {
-    const id = next(), { at, callback, values } = timers.get(id);
+  const fire = (id) => {
+    const { at, callback, values } = timers.get(id);
     timers.delete(id);
     now = Math.max(now, at);
     try {
@@ -115,5 +118,17 @@
       fail(error);
     }
   };
-  Object.assign(globalThis, { __run: run, __wait: wait, __fire: fire });
+  const end = () => {
+    if (pending) emit("N", "");
+    if (leftOut) emit("X", String(leftOut));
+    return -1;
+  };
+  // Runs the code, or the timer that is due. Milliseconds until it wants to be called again, once
+  // the jobs of promises are done; -1: never.
+  return (code) => {
+    if (code !== undefined) return run(code), 0;
+    if (due) return fire(due), due = 0;
+    due = next();
+    return due ? Math.max(timers.get(due).at - now, 0) : end();
+  };
 })();

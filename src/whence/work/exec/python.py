@@ -55,10 +55,10 @@ async def run_python(
     """
     seconds, warnings = time_allowed(timeout_ms, ports)
     program = _program(ports, _request(code, _contents(ports, files), seconds), seconds)
-    done = await ports.processes.run(program)
+    done = await ports.processes.run(program, on_output=ports.on_output)
     report, parts = _read(done.stdout)
     if done.timed_out or (report is not None and report.timed_out):
-        raise _too_long(seconds, parts)
+        raise _too_long(seconds, parts or (b"", done.stderr))
     isolation = done.isolation.as_json()
     if report is None:
         lost = Evaluated("", tail(done.stderr), None, [])
@@ -134,6 +134,7 @@ def _program(ports: Ports, request: bytes, seconds: float) -> Program:
         Confinement(readable=readable, resources=limits),
         stdin=request,
         timeout_s=seconds + _PATIENCE_S,
+        reports=True,
     )
 
 

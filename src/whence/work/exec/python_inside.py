@@ -2,7 +2,8 @@
 
 A script of its own, run by `python -I -c`. On standard input come a line of JSON and the bytes that
 it announces; a report of the same form goes to standard output. The code runs in a child, so that
-whatever it does to its own process, its output and its files can still be reported.
+whatever it does to its own process, its output and its files can still be reported. Standard error
+gets the beginning of that output, both streams of it, as it comes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ MOST_FOLDERS = 1_000
 MOST_FILE = 8_000_000
 MOST_BYTES = 24_000_000
 HALF_STREAM = 2_000_000
+MOST_LIVE = 1_000_000
 _TICK_MS = 20
 _ONLY_PARSE = 0x400
 _KILL = 9
@@ -34,12 +36,14 @@ _KILL = 9
 class Kept:
     """The beginning and the end of a stream, and how much is missing between them."""
 
-    def __init__(self, half: int) -> None:
-        self.half, self.total = half, 0
+    def __init__(self, half: int, live: int = 0) -> None:
+        self.half, self.live, self.total = half, live, 0
         self.head, self.tail = bytearray(), bytearray()
 
     def add(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Take the next bytes, and show them at once."""
+        if self.total < self.live:
+            send(2, data)
         self.total += len(data)
         room = self.half - len(self.head)
         self.head += data[:room] if room > 0 else b""
@@ -264,7 +268,8 @@ def main() -> None:
         become(code, name, theirs, ours)
     for descriptor in theirs:
         os.close(descriptor)
-    sinks = [Kept(HALF_STREAM), Kept(HALF_STREAM), Kept(MOST_VALUE + 1)]
+    streams = [Kept(HALF_STREAM, MOST_LIVE), Kept(HALF_STREAM, MOST_LIVE)]
+    sinks = [*streams, Kept(MOST_VALUE + 1)]
     deadline = time.monotonic() + head["timeout_s"]
     status, timed_out = watch(child, dict(zip(ours, sinks)), deadline)  # noqa: B905
     parts, dropped = map(list, zip(*(sink.whole() for sink in sinks)))  # noqa: B905
