@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 
 from benchmarks import peers
-from benchmarks.measure import Ratio, Result, alternately, environment
+from benchmarks.measure import Ratio, Result, Side, alternately, environment
 from benchmarks.peers import HERE, Driver
 
 SHORT, LONG = 10, 200
 SOME, MANY = -10, -100
+_TEN = "ten tools of 100 ms in a turn"
 PEERS = (
     (peers.PYDANTIC_AI_OPENAI, "turns_pydantic_ai.py"),
     (peers.OPENAI_AGENTS, "turns_openai_agents.py"),
@@ -44,23 +46,40 @@ def _beside_the_floor(whence: Driver, hand: Driver) -> Iterator[Result]:
     some, many, floor = alternately(
         lambda: whence(SOME), lambda: whence(MANY), lambda: hand(SOME), rounds=7
     )
-    yield Ratio("8", "ten tools of 100 ms in a turn ÷ hand-written loop (wall)", some, floor, 1.15)
+    yield Ratio("8", f"{_TEN} ÷ hand-written loop (wall)", some, floor, 1.15)
     yield Ratio("8", "a hundred of them ÷ ten (wall)", many, some, 2.5)
 
 
 def _beside_peers(whence: Driver, port: int) -> Iterator[Result]:
     rows = ((SHORT, "7", 0.35, 3), (LONG, "7", 0.06, 2), (SOME, "8", 0.75, 5))
     for peer, script in PEERS:
+        begin = partial(peers.driving, peer, script, {"BENCH_PORT": str(port)})
         try:
-            with peers.driving(peer, script, {"BENCH_PORT": str(port)}) as driver:
+            with begin() as driver:
                 for amount, row, goal, rounds in rows:
-                    kind = f"{amount} turns" if amount > 0 else "ten tools of 100 ms (wall)"
+                    kind = f"{amount} turns" if amount > 0 else f"{_TEN}, later runs (wall)"
                     what = f"{kind} ÷ {peer.requirement}"
                     sides = (partial(whence, amount), partial(driver, amount))
                     ours, theirs = alternately(*sides, rounds=rounds)
                     yield Ratio(row, what, ours, theirs, goal)
+            own = partial(own_driver, "turns_whence.py", port)
+            ours, theirs = alternately(_from_start(own), _from_start(begin), rounds=3)
+            what = f"{_TEN}, from the start of the program (wall) ÷ {peer.requirement}"
+            yield Ratio("8", what, ours, theirs, 0.75)
         except peers.Missing as missing:
             yield missing.instead("7", peer.requirement)
+
+
+def _from_start(begin: Callable[[], AbstractContextManager[Driver]]) -> Side:
+    """Seconds until a program that is started for it has made its one run."""
+
+    def side() -> float:
+        started = time.perf_counter()
+        with begin() as driver:
+            driver(SOME)
+            return time.perf_counter() - started
+
+    return side
 
 
 def _memory() -> Iterator[Result]:

@@ -30,11 +30,8 @@ def piece(data: bytes) -> bytes:
 def call(position: int, number: int) -> bytes:
     arguments = ARGUMENTS.replace('"limit": 0', f'"limit": {number}')
     function = {"name": "read", "arguments": arguments}
-    return chunk(
-        {"tool_calls": [
-            {"index": position, "id": f"c{number}", "type": "function", "function": function}
-        ]}
-    )  # fmt: skip
+    made = {"index": position, "id": f"c{number}", "type": "function", "function": function}
+    return chunk({"tool_calls": [made]})
 
 
 def answer(body: bytes) -> bytes:

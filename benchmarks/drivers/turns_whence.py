@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
 from turns import URL, drive, work  # type: ignore[import-not-found]
@@ -12,7 +11,9 @@ from whence.declare.function import tool
 from whence.loop.agent import Agent
 from whence.shapes.policy import Policy, Quotas
 
-FOLDER = Path(tempfile.mkdtemp(prefix="whence-bench-"))
+# Kept: where many files were just removed, some disks are slow to make new ones.
+FOLDER = Path(__file__).parents[2] / ".cache" / "turns"
+FOLDER.mkdir(parents=True, exist_ok=True)
 UNLIMITED = Policy(quotas=Quotas(calls=None, calls_per_turn=None, repeats=None))
 ENVIRON = {**os.environ, "OPENAI_BASE_URL": URL, "OPENAI_API_KEY": "x"}
 

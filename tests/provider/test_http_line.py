@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import shutil
 import ssl
-import subprocess
 from contextlib import aclosing
 from pathlib import Path
 
@@ -171,20 +169,6 @@ async def test_a_request_carries_the_key_in_the_providers_own_header(voice: Voic
         assert headers["authorization"] == f"Bearer {KEY}"
     assert headers["content-type"] == "application/json"
     assert headers["x-team"] == "blue"
-
-
-@pytest.fixture
-def certificate(tmp_path: Path) -> ssl.SSLContext:
-    """A server's side of TLS with a certificate that nobody else has signed."""
-    if not shutil.which("openssl"):
-        pytest.skip("openssl is not installed: no certificate can be made")
-    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *subject]
-    subprocess.run([*made, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    return context
 
 
 @pytest.mark.requirement("models:tls")

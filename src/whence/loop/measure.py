@@ -125,7 +125,7 @@ def program_path(command: ShellCommand, workspace: str, environ: Mapping[str, st
             return path
     raise Unavailable(
         f"cannot run {name!r}: there is no such program",
-        "Install the program, or name one that is on the PATH of the sandbox.",
+        "Install the program, or name one that is on the PATH.",
         details={"path": search},
     )
 

@@ -8,17 +8,20 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from whence.errors import WhenceError
 from whence.execute.ports import Shelf
 from whence.provider.mcp_tools import decode_result
 from whence.shapes.call import Reply
+from whence.shapes.glyph import visible
 from whence.shapes.item import File, Image, Inline, Opaque, Part, Text
 from whence.shapes.json import JSONObject, JSONValue
-from whence.shapes.vision import image_result
 
 FAILED = "The tool reports an error."
+_SECONDS = 30.0
+_LONGEST_TYPE = 100
 
 
-def reply_of(
+async def reply_of(
     result: Mapping[str, Any], tool: str, output_schema: JSONObject | None,
     call_id: str, shelf: Shelf | None,
 ) -> Reply:  # fmt: skip
@@ -27,7 +30,9 @@ def reply_of(
     An error that a tool reports is a result, too: a model reads it.
     """
     outcome = decode_result(result, call_id, tool)
-    kept = [_kept(part, tool, f"{call_id}.{at}", shelf) for at, part in enumerate(outcome.parts)]
+    kept = [
+        await _kept(part, tool, f"{call_id}.{at}", shelf) for at, part in enumerate(outcome.parts)
+    ]
     value = _joined(kept, outcome.structured)
     if outcome.is_error:
         pictured = isinstance(value, list)
@@ -56,13 +61,13 @@ def _says(text: str, structured: JSONValue) -> bool:
     return said == structured or (isinstance(structured, dict) and structured == {"result": said})
 
 
-def _kept(part: Part, tool: str, name: str, shelf: Shelf | None) -> JSONValue:
+async def _kept(part: Part, tool: str, name: str, shelf: Shelf | None) -> JSONValue:
     """A part as a value; a file is kept beside the journal, and named."""
     match part:
         case Text(text):
             return text
         case Image(Inline(media_type, data)):
-            return image_result(media_type, data)
+            return await _pictured(data, media_type, tool, name, shelf)
         case File(Inline(media_type, data), title):
             return _stored(data, media_type, tool, f"{name}.{title or 'bin'}", shelf)
         case Opaque(_, _, text):
@@ -71,10 +76,26 @@ def _kept(part: Part, tool: str, name: str, shelf: Shelf | None) -> JSONValue:
             return str(part)
 
 
-def _stored(data: str, media_type: str, tool: str, name: str, shelf: Shelf | None) -> str:
+async def _pictured(
+    data: str, media_type: str, tool: str, name: str, shelf: Shelf | None
+) -> JSONValue:
+    """A picture that every provider takes; one that cannot be made such is a file."""
+    from whence.work.images import load_picture
+    from whence.work.web.apart import apart
+
     try:
         raw = base64.b64decode(data, validate=True)
-    except (binascii.Error, ValueError):
+        picture = await apart(lambda: load_picture(raw, name), seconds=_SECONDS, what=name)
+        return picture.as_result()
+    except (binascii.Error, WhenceError):
+        return _stored(data, media_type, tool, f"{name}.bin", shelf)
+
+
+def _stored(data: str, media_type: str, tool: str, name: str, shelf: Shelf | None) -> str:
+    media_type = visible(media_type)[:_LONGEST_TYPE]
+    try:
+        raw = base64.b64decode(data, validate=True)
+    except binascii.Error:
         return f"[a {media_type} file that is not base64]"
     safe = "".join(char if char.isalnum() or char in "._-" else "_" for char in name)
     path = shelf.keep(tool, safe[-100:], raw) if shelf is not None else None

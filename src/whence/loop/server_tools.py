@@ -100,9 +100,18 @@ async def offer_of(declared: McpServer, agent: str, servers: Servers, lock: Lock
             return _offer(declared, known, known, (note,) if changed else ())
         listed = {str(each.get("name")): each for each in await servers.of(declared).tools()}
     except WhenceError as error:
-        said = f"{declared.label}: {error.message}. {error.suggestion}"
+        lead = "" if declared.label in error.message else f"{declared.label}: "
+        said = f"{lead}{error.message}. {error.suggestion}"
         return _offer(declared, known, known, (said, *_unset(declared, servers.environ)))
-    return _offer(declared, listed, known, ())
+    return _offer(declared, listed, known, (), _withdrawn(declared, listed, known))
+
+
+def _withdrawn(
+    declared: McpServer, listed: Mapping[str, object], known: Mapping[str, object]
+) -> list[str]:
+    """Tools that were used before, and that a server whose tools are all taken has no more."""
+    gone = (name for name in known if name not in listed and declared.include is None)
+    return [f"{declared.label} does not offer {name!r} any more" for name in gone]
 
 
 def _unset(declared: McpServer, environ: Mapping[str, str]) -> list[str]:
@@ -135,10 +144,14 @@ def _offer(
     listed: Mapping[str, Mapping[str, Any]],
     known: Mapping[str, Mapping[str, Any]],
     notes: tuple[str, ...],
+    remarks: Sequence[str] = (),
 ) -> Offer:
-    """The wanted ones; a definition that was pinned is shown as it was pinned."""
+    """The wanted ones; a definition that was pinned is shown as it was pinned.
+
+    `notes` say why the server was not asked; `remarks` are what else is to be told.
+    """
     names = list(listed) if declared.include is None else list(declared.include)
-    kept, said = [], list(notes)
+    kept, said = [], [*notes, *remarks]
     for name in names:
         definition = known.get(name) or listed.get(name)
         if definition is None:
@@ -216,7 +229,7 @@ def _handler(tool: Tool, declared: McpServer, servers: Servers, guard: ServerGua
         guard.confirm_definition()
         meta = {"why": mend(ports.why)} if ports.why else {}
         result = await server.call(tool.name, arguments, meta)
-        reply = reply_of(result, tool.name, tool.output_schema, ports.call_id, ports.shelf)
+        reply = await reply_of(result, tool.name, tool.output_schema, ports.call_id, ports.shelf)
         if declared.transport == "stdio":  # its program runs outside the sandbox, and says so
             return structs.replace(reply, isolation=Isolation().as_json())
         return reply

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from whence.declare.mcp import endpoint, headers
 from whence.loop.measure import server_files
+from whence.loop.server_secrets import discretion
 from whence.shapes.declaration import McpServer
 from whence.shapes.web import host_policy
 
@@ -51,7 +52,10 @@ class Servers:
             answer_s = declared.timeout_ms / 1000
             ready_s = max(answer_s, self._patience_s)
             ways = partial(make, declared)
-            self._open[key] = Server(declared.label, ways, ready_s=ready_s, answer_s=answer_s)
+            discreet = discretion(declared, self.environ)
+            self._open[key] = Server(
+                declared.label, ways, ready_s=ready_s, answer_s=answer_s, discreet=discreet
+            )
         return self._open[key]
 
     async def close(self) -> None:

@@ -22,8 +22,10 @@ T = TypeVar("T")
 _MOST_PAGES, _MOST_ENTRIES = 1000, 10_000
 _GOODBYE_S = 5.0
 """How long a server may take to be left."""
-_LOST = ("SSE stream", "Connection closed")
-"""How the SDK begins to say that no answer will come; servers use its code for other things."""
+_LOST = ("SSE stream", "Connection closed", "Session terminated")
+"""How the SDK begins to say that no answer will come; servers use its codes for other things."""
+_FORGOTTEN = -32600
+"""Of an address, when it does not know the session any more."""
 
 
 @lru_cache(maxsize=1)
@@ -199,7 +201,10 @@ class Connection:
         failure = self._transport.failure
         if code == faults.UNREACHABLE and failure is not None:
             return failure
-        if code == faults.CLOSED and (not self.is_alive or message.startswith(_LOST)):
+        if code == faults.UNREADABLE:
+            return faults.senseless(self._label, what, ValueError(message))
+        lost = code in (faults.CLOSED, _FORGOTTEN) and message.startswith(_LOST)
+        if lost or (code == faults.CLOSED and not self.is_alive):
             return faults.ended(self._label, f"during {what}", self._transport.last_words())
         return faults.refused(self._label, code, message)
 
@@ -247,7 +252,9 @@ class Connection:
         if isinstance(found, MCPError):
             if found.code == faults.CLOSED:
                 return faults.unready(self._label, self._transport.last_words())
-            return self._fault(found.code, found.message, "the greeting")
+            if found.code in (faults.UNREACHABLE, faults.UNREADABLE):
+                return self._fault(found.code, found.message, "the greeting")
+            return faults.unwelcome(self._label, found.code, found.message)
         if isinstance(found, ValidationError | RuntimeError | ValueError):
             return faults.senseless(self._label, "the greeting", found)
         return found

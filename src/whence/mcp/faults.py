@@ -16,6 +16,8 @@ CLOSED = -32000
 """The connection ended before the answer came."""
 UNREACHABLE = -32099
 """Ours: the request did not reach the server; the transport knows why."""
+UNREADABLE = -32098
+"""Ours: the answer came, and is not one."""
 _TIMEOUT = -32001
 _NO_METHOD, _BAD_PARAMS = -32601, -32602
 _LONGEST = 500
@@ -55,6 +57,14 @@ def refused(label: str, code: int, message: str) -> WhenceError:
     if code == _TIMEOUT:
         return TimedOut(said, "Ask for less at once, or give the server a longer timeout.")
     return ExecutionFailed(said, "Try other arguments or another tool.")
+
+
+def unwelcome(label: str, code: int, message: str) -> ExecutionFailed:
+    """The server answered the greeting with an error."""
+    return ExecutionFailed(
+        f"the MCP server {label} answers the greeting with error {code}: {shown(message)}",
+        "Check the address or the command: there may be no MCP server behind it.",
+    )
 
 
 def senseless(label: str, what: str, error: Exception) -> ExecutionFailed:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from whence.errors import ParseError, Unavailable, WhenceError
 from whence.mcp.faults import shown
+from whence.mcp.lines import read_line
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -63,6 +64,7 @@ class Pipes:
         self._start = start
         self._talk: Talk | None = None
         self._junk = b""
+        self._is_stopped = False
 
     async def begin(self) -> None:
         """Start the program."""
@@ -70,6 +72,7 @@ class Pipes:
 
     async def abandon(self) -> None:
         """End the program, where nobody came to talk to it."""
+        self._is_stopped = True
         if self._talk is not None:
             await self._talk.stop()
 
@@ -91,7 +94,7 @@ class Pipes:
                     yield heard, said
                 finally:
                     with anyio.CancelScope(shield=True):
-                        await talk.stop()
+                        await self.abandon()
                     tasks.cancel_scope.cancel()
         finally:
             for stream in (heard_in, heard, said, said_out):
@@ -103,7 +106,7 @@ class Pipes:
         if talk is None:
             return ""
         words = [] if self.failure is None else [self.failure.message]
-        if talk.returncode is not None:
+        if talk.returncode is not None and not self._is_stopped:
             words.append(f"exit status {talk.returncode}")
         if stderr := talk.stderr.decode("utf-8", "replace").strip():
             words.append(f"it wrote {shown(stderr[-_JUNK_KEPT:])!r}")
@@ -117,17 +120,15 @@ class Pipes:
     ) -> None:
         import anyio
         from mcp.shared.message import SessionMessage
-        from mcp_types import jsonrpc_message_adapter
 
         async with to:
             try:
                 async for line in talk:
-                    try:
-                        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-                    except ValueError:  # what a library prints is no reason to give up
+                    messages = read_line(line)
+                    if not messages:  # what a library prints is no reason to give up
                         self._junk = self._junk or line[:_JUNK_KEPT]
-                        continue
-                    await to.send(SessionMessage(message))
+                    for message in messages:
+                        await to.send(SessionMessage(message))
                 with anyio.move_on_after(_FAREWELL_S):
                     await talk.ended()  # whoever waits for an answer is told how it ended
             except ParseError as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from whence.errors import Unavailable, WhenceError
+from whence.errors import TimedOut, Unavailable, WhenceError
 from whence.mcp import faults
 from whence.mcp.connection import Connection
 from whence.mcp.transport import Transport, Transports
@@ -22,17 +23,27 @@ class Server:
         transports: makes a way to it for each connection.
         ready_s: how long connecting may take.
         answer_s: how long a list may take to come.
+        discreet: takes out of a value or a text what the server was told in confidence.
     """
 
     def __init__(
-        self, label: str, transports: Transports, *, ready_s: float, answer_s: float
+        self,
+        label: str,
+        transports: Transports,
+        *,
+        ready_s: float,
+        answer_s: float,
+        discreet: Callable[[Any], Any],
     ) -> None:
         self.label = label
         self.known: dict[str, dict[str, Any]] = {}
         """The definitions of its tools by their names, as it last worded them."""
         self._transports, self._ready_s, self._answer_s = transports, ready_s, answer_s
+        self._discreet = discreet
         self._transport: Transport | None = None
         self._connection: Connection | None = None
+        self._listed_over: Connection | None = None
+        self._calls = 0
         self._alone = asyncio.Lock()
         self._listing: asyncio.Task[list[dict[str, Any]]] | None = None
         self._closed = False
@@ -40,7 +51,8 @@ class Server:
     @property
     def is_connected(self) -> bool:
         """Whether its tools have been listed over a connection that still holds."""
-        return self._connection is not None and self._connection.is_alive and bool(self.known)
+        connection = self._connection
+        return connection is not None and connection.is_alive and connection is self._listed_over
 
     async def tools(self) -> list[dict[str, Any]]:
         """The definitions of its tools, asked for anew; calls at the same time share one list.
@@ -54,7 +66,8 @@ class Server:
         if listing is None:
             listing = self._listing = asyncio.create_task(self._list())
             listing.add_done_callback(_noticed)
-        return await asyncio.shield(listing)
+        with self._discreetly():
+            return await asyncio.shield(listing)
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], meta: Mapping[str, Any]
@@ -65,22 +78,35 @@ class Server:
             WhenceError: There is no result.
         """
         connection = self._connection
-        if connection is None or not connection.is_alive:
-            raise faults.ended(self.label, f"before {name!r} was called", self._words())
-        return await connection.call(name, arguments, meta)
+        self._calls += 1
+        try:
+            with self._discreetly():
+                if connection is None or not connection.is_alive:
+                    raise faults.ended(self.label, f"before {name!r} was called", self._words())
+                called: dict[str, Any] = self._discreet(
+                    await connection.call(name, arguments, meta)
+                )
+                return called
+        finally:
+            self._calls -= 1
 
     async def offer(self) -> dict[str, Any]:
         """Everything that the server says of itself and offers."""
-        async with self._alone:
-            connection = await self._ready()
-            return {
-                "server": self.label,
-                **connection.about(),
-                "tools": await self._answered(connection.tools()),
-                "prompts": await self._answered(connection.prompts()),
-                "resources": await self._answered(connection.resources()),
-                "templates": await self._answered(connection.templates()),
-            }
+        with self._discreetly():
+            async with self._alone:
+                connection = await self._ready()
+                offered: dict[str, Any] = self._discreet(await self._offered(connection))
+                return offered
+
+    async def _offered(self, connection: Connection) -> dict[str, Any]:
+        return {
+            "server": self.label,
+            **connection.about(),
+            "tools": await self._answered(connection.tools()),
+            "prompts": await self._answered(connection.prompts()),
+            "resources": await self._answered(connection.resources()),
+            "templates": await self._answered(connection.templates()),
+        }
 
     async def close(self) -> None:
         """Let go of it; a program is ended."""
@@ -97,17 +123,23 @@ class Server:
             connection = self._connection
             try:
                 listed = await self._listed()
+            except TimedOut:
+                if not self._calls:  # it is stuck: another one is started by the next call
+                    await self._drop()
+                raise
             except WhenceError:
                 if connection is None or not self._is_lost(connection):
                     raise
                 await self._drop()
                 listed = await self._listed()
+            self._listed_over = self._connection
         self.known = {str(tool.get("name")): tool for tool in listed}
         return listed
 
     async def _listed(self) -> list[dict[str, Any]]:
         connection = await self._ready()
-        return await self._answered(connection.tools())
+        listed: list[dict[str, Any]] = self._discreet(await self._answered(connection.tools()))
+        return listed
 
     async def _ready(self) -> Connection:
         try:
@@ -125,6 +157,16 @@ class Server:
         except TimeoutError:
             words = self._words()
             raise faults.overdue(self.label, "gave no list", self._answer_s, words) from None
+
+    @contextmanager
+    def _discreetly(self) -> Iterator[None]:
+        """Errors quote the server: they are to hold no secret either."""
+        try:
+            yield
+        except WhenceError as error:
+            error.message = self._discreet(error.message)
+            error.args = (error.message,)
+            raise
 
     def _is_lost(self, connection: Connection) -> bool:
         """Whether it may be another server by now; an address may have forgotten us."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import httpx2
 
@@ -82,11 +82,8 @@ class Web:
         body = json.dumps({"jsonrpc": "2.0", "id": None, "error": told}).encode()
         return httpx2.Response(status, headers={"content-type": "application/json"}, content=body)
 
-    def refusal(self, response: httpx2.Response) -> WhenceError | None:
+    def refusal(self, status: int) -> WhenceError | None:
         """What a status says that the protocol does not."""
-        status = response.status_code
-        if response.headers.get("content-type", "").startswith("application/json"):
-            return None
         if status in (401, 403, 407):
             return PermissionDenied(
                 f"the MCP server {self._label} answers with status {status}: it wants credentials",
@@ -125,11 +122,46 @@ class _Telling(httpx2.AsyncBaseTransport):
             return self._web.failed(error, 503)
         except httpx2.TransportError as error:
             return self._web.failed(self._web.unreached(error), 503)
-        refusal = self._web.refusal(response)
-        if refusal is None:
-            return response
+        self._web.failure = None
+        refusal = self._web.refusal(response.status_code)
+        if refusal is None or await _is_protocol(response):
+            return self._watched(response)
         await response.aclose()
         return self._web.failed(refusal, response.status_code)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+    def _watched(self, response: httpx2.Response) -> httpx2.Response:
+        if not response.is_stream_consumed:
+            stream = cast("httpx2.AsyncByteStream", response.stream)
+            response.stream = _Watched(stream, self._web)
+        return response
+
+
+class _Watched(httpx2.AsyncByteStream):
+    """Remembers why a body could not be read: the SDK only knows that it could not."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, web: Web) -> None:
+        self._stream, self._web = stream, web
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._stream:
+                yield chunk
+        except WhenceError as error:
+            self._web.failure = error
+            raise
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _is_protocol(response: httpx2.Response) -> bool:
+    """Whether a refusal is a message of the protocol, and not just any JSON."""
+    if not response.headers.get("content-type", "").startswith("application/json"):
+        return False
+    try:
+        return b'"jsonrpc"' in await response.aread()
+    except (WhenceError, httpx2.TransportError):
+        return False

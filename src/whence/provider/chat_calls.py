@@ -88,14 +88,14 @@ class GrowingCalls:
 
     def _find(self, piece: dict[str, Any]) -> _Growing | None:
         index, call_id = piece.get("index"), string(piece.get("id"))
-        newest_first = self._calls[::-1]
+        newest_first = reversed(self._calls)
         if isinstance(index, int):
             return next((call for call in newest_first if call.index == index), None)
+        last = self._calls[-1] if self._calls else None
         if call_id:
             same = next((call for call in newest_first if call.id == call_id), None)
-            last = newest_first[0] if newest_first else None
             return same or (last if last is not None and not last.id else None)
-        return newest_first[0] if newest_first else None
+        return last
 
 
 def _begins_another(call: _Growing, call_id: str, name: str, text: str) -> bool:

@@ -153,7 +153,7 @@ class ChatAssembler:
         return [ReasoningDelta(shown)] if shown else []
 
     def _message(self) -> dict[str, Any]:
-        """The message that an unstreamed answer would have had."""
+        """The message that an unstreamed answer would have had, apart from its calls."""
         thoughts = {field: buffer.value for field, buffer in self._thoughts.items()}
         thinking = thoughts.pop("thinking", "")
         content: Any = self._text.value
@@ -165,8 +165,6 @@ class ChatAssembler:
             message["refusal"] = self._refusal.value
         if self._details:
             message["reasoning_details"] = self._details
-        if len(self._calls):
-            message["tool_calls"] = self._calls.finished()
         return message
 
     def _finished_calls(self) -> list[ToolCall]:

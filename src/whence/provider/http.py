@@ -1,44 +1,31 @@
-"""The one socket of this room: a request goes out, bytes come back as they arrive.
+"""The one way out of this room: a request goes to an address, bytes come back as they arrive.
 
-The transport of the HTTP library is used directly, without its client: no cookies, redirects or
-logins are wanted here, and a turn costs a quarter less. One `Line` is one address; connections
-are kept open between the turns.
+There is no cookie, redirect or login here, so that no HTTP client is needed, only the protocol
+itself: a request costs a quarter. One `Line` is one address; connections are kept open between the
+turns.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping
 from contextlib import suppress
-from functools import cache
 from types import TracebackType
-from typing import Literal, Self, TypeAlias
+from typing import Self
 
-import httpx2
+import h11
 
-from whence.errors import Unavailable
+from whence.provider.connection import Connection
+from whence.provider.network import Broken
 from whence.provider.retry import DEFAULT_TIMEOUTS, Timeouts
+from whence.provider.route import Address, Proxy, Route
 
 _KEEP_OPEN_S = 120.0
 _SETTLE_S = 1.0
-_SOCKET_OPTIONS = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
-"""A peer that is gone is found out, while one that only thinks may be silent for long."""
-if hasattr(socket, "TCP_KEEPIDLE"):
-    _SOCKET_OPTIONS.append((socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60))
-
-Kind: TypeAlias = Literal["unreachable", "untrusted", "silent", "broken"]
-
-
-class Broken(Exception):
-    """There is no answer, or no more of it."""
-
-    def __init__(self, kind: Kind, reason: str) -> None:
-        super().__init__(reason)
-        self.kind = kind
-        self.reason = reason
+_PACKED = ("gzip", "x-gzip", "deflate")
+_GZIP_OR_ZLIB = 47
 
 
 class Line:
@@ -53,47 +40,76 @@ class Line:
         proxy: str | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._url = httpx2.URL(url)
-        self._headers = httpx2.Headers({"user-agent": "whence", **headers})
-        self._timeouts = timeouts
-        limits = {"connect": timeouts.connect_s, "read": timeouts.silence_s}
-        self._extensions = {"timeout": {**limits, "write": timeouts.silence_s, "pool": None}}
-        self._transport = _transport(self._url, proxy, tls)
+        address = Address.of(url)
+        self.timeouts = timeouts
+        self._route = Route(address, Proxy.of(proxy, address.named) if proxy else None, tls)
+        own = {"user-agent": "whence", **headers}
+        sent = ((name.encode(), value.encode()) for name, value in own.items())
+        self._headers = (*self._route.headers, *sent)
+        self._idle: list[tuple[float, Connection]] = []
+        """Since when, and which."""
 
     def post(self, body: bytes) -> Reply:
         """The answer to a request; entering the context sends it, leaving it lets go of it."""
-        request = httpx2.Request(
-            "POST", self._url, headers=self._headers, content=body, extensions=self._extensions
-        )
-        return Reply(self._transport, request, self._timeouts)
+        return Reply(self, body)
+
+    async def ask(self, connection: Connection, body: bytes) -> h11.Response:
+        """The head of the answer to a request."""
+        headers = (*self._headers, (b"content-length", b"%d" % len(body)))
+        return await connection.ask(b"POST", self._route.target, headers, body)
+
+    async def take(self) -> Connection:
+        """A connection that nobody uses: one of those that are open, or another one."""
+        oldest = asyncio.get_running_loop().time() - _KEEP_OPEN_S
+        while self._idle:
+            since, connection = self._idle.pop()
+            if since > oldest and not connection.is_stale():
+                return connection
+            await connection.aclose()
+        return await self._route.open(self.timeouts)
+
+    async def give_back(self, connection: Connection) -> None:
+        """Keep a connection for the next request, if it can have one."""
+        if connection.renew():
+            self._idle.append((asyncio.get_running_loop().time(), connection))
+        else:
+            await connection.aclose()
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._transport.aclose()
+        while self._idle:
+            await self._idle.pop()[1].aclose()
 
 
 class Reply:
     """One answer. A connection that was left before its end is closed, not kept."""
 
-    def __init__(
-        self, transport: httpx2.AsyncHTTPTransport, request: httpx2.Request, timeouts: Timeouts
-    ) -> None:
-        self._transport = transport
-        self._request = request
-        self._timeouts = timeouts
+    def __init__(self, line: Line, body: bytes) -> None:
+        self._line = line
+        self._body = body
         self._deadline: float | None = None
-        self._response: httpx2.Response
-        self._opened: list[AsyncIterator[bytes]] = []
+        self._connection: Connection
+        self._head: h11.Response
+        self._opened: list[AsyncGenerator[bytes, None]] = []
 
     async def __aenter__(self) -> Self:
-        if self._timeouts.total_s is not None:
-            self._deadline = asyncio.get_running_loop().time() + self._timeouts.total_s
+        total_s = self._line.timeouts.total_s
+        if total_s is not None:
+            self._deadline = asyncio.get_running_loop().time() + total_s
         try:
             async with asyncio.timeout_at(self._deadline):
-                self._response = await self._transport.handle_async_request(self._request)
-        except (httpx2.TransportError, TimeoutError) as error:
-            raise self._broken(error) from error
+                self._connection = await self._line.take()
+                await self._ask()
+        except TimeoutError as error:
+            raise self._late() from error
         return self
+
+    async def _ask(self) -> None:
+        try:
+            self._head = await self._line.ask(self._connection, self._body)
+        except BaseException:
+            await self._connection.aclose()
+            raise
 
     async def __aexit__(
         self,
@@ -102,28 +118,29 @@ class Reply:
         trace: TracebackType | None,
     ) -> None:
         for pieces in reversed(self._opened):
-            if isinstance(pieces, AsyncGenerator):
-                await pieces.aclose()
-        await self._response.aclose()
-        if isinstance(error, httpx2.RequestError | TimeoutError):
-            raise self._broken(error) from error
+            await pieces.aclose()
+        await self._line.give_back(self._connection)
+        if isinstance(error, TimeoutError):
+            raise self._late() from error
 
     @property
     def status(self) -> int:
         """The status code."""
-        return self._response.status_code
+        return self._head.status_code
 
     def header(self, name: str) -> str:
         """The value of a header, empty where there is none."""
-        return self._response.headers.get(name, "")
+        wanted = name.encode()
+        found = (value for key, value in self._head.headers if key == wanted)
+        return next(found, b"").decode("latin-1")
 
     def pieces(self) -> AsyncIterator[bytes]:
         """The body as it arrives; what breaks it comes out of the context as `Broken`."""
-        packed = "content-encoding" in self._response.headers
-        raw = self._response.aiter_bytes() if packed else self._response.stream
-        self._opened.append(raw.__aiter__())  # type: ignore[union-attr]
+        self._opened.append(self._connection.pieces())
+        if self.header("content-encoding").lower() in _PACKED:
+            self._opened.append(_unpacked(self._opened[-1]))
         if self._deadline is not None:
-            self._opened.append(self._until_deadline(self._opened[0]))
+            self._opened.append(self._until_deadline(self._opened[-1]))
         return self._opened[-1]
 
     async def settle(self) -> None:
@@ -131,12 +148,12 @@ class Reply:
 
         A server that does not end its answer then is not waited for.
         """
-        with suppress(httpx2.RequestError, TimeoutError):
+        with suppress(Broken, TimeoutError):
             async with asyncio.timeout(_SETTLE_S):
                 async for _ in self._opened[-1]:
                     pass
 
-    async def _until_deadline(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async def _until_deadline(self, pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         while True:
             async with asyncio.timeout_at(self._deadline):
                 try:
@@ -145,56 +162,15 @@ class Reply:
                     return
             yield piece
 
-    def _broken(self, error: Exception) -> Broken:
-        if isinstance(error, httpx2.ConnectTimeout):
-            return Broken("unreachable", f"no connection within {self._timeouts.connect_s:g} s")
-        if isinstance(error, httpx2.TimeoutException):
-            return Broken("silent", f"it said nothing for {self._timeouts.silence_s:g} s")
-        if isinstance(error, TimeoutError):
-            return Broken("silent", f"the answer was not there after {self._timeouts.total_s:g} s")
-        for cause in _causes(error):
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                return Broken("untrusted", cause.verify_message)
-        lost = isinstance(error, httpx2.ConnectError | httpx2.ProxyError)
-        return Broken("unreachable" if lost else "broken", _reason(error))
+    def _late(self) -> Broken:
+        return Broken("silent", f"the answer was not there after {self._line.timeouts.total_s:g} s")
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def _reason(error: BaseException) -> str:
-    """The words of the operating system, where it has any."""
-    told = [
-        os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else said
-        for cause in _causes(error)
-        if isinstance(cause, OSError) and (said := cause.strerror)
-    ]
-    return told[-1] if told else str(error) or "it hung up"
-
-
-@cache
-def _no_tls() -> ssl.SSLContext:
-    """Something to give where it is not used: reading the system's certificates is slow."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _transport(
-    url: httpx2.URL, proxy: str | None, tls: ssl.SSLContext | None
-) -> httpx2.AsyncHTTPTransport:
-    if tls is None and url.scheme == "http":
-        tls = _no_tls()
-    try:
-        return httpx2.AsyncHTTPTransport(
-            verify=tls or True,
-            proxy=proxy,
-            limits=httpx2.Limits(max_connections=None, keepalive_expiry=_KEEP_OPEN_S),
-            socket_options=_SOCKET_OPTIONS,
-        )
-    except (ImportError, ValueError, httpx2.InvalidURL):
-        raise Unavailable(
-            f"the proxy that is set for {url.host} cannot be used: it is no http or https address",
-            "Correct https_proxy or all_proxy in the environment, or name the host in no_proxy.",
-        ) from None
+async def _unpacked(packed: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """What a server means that compresses although it was asked not to."""
+    unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
+    async for piece in packed:
+        try:
+            yield unpack.decompress(piece)
+        except zlib.error as error:
+            raise Broken("broken", f"what it compressed cannot be read: {error}") from error

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from whence.errors import ParseError
 from whence.provider.codec import Codec
 from whence.provider.exchange import Completion
-from whence.provider.http import Broken
 from whence.provider.ids import CallIds
+from whence.provider.network import Broken
 from whence.provider.sse import MAX_EVENT_BYTES, SseReader
 from whence.provider.stream import Assembler, Delta, ItemDone, ReasoningDelta, TextDelta
 from whence.provider.xml_answer import XmlAssembler, with_text_calls

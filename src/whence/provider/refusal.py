@@ -13,7 +13,7 @@ from whence.errors import (
     WhenceError,
 )
 from whence.provider.exchange import Failure
-from whence.provider.http import Broken
+from whence.provider.network import Broken
 from whence.provider.retry import Setback, is_passing
 
 _STATUS_OF = (

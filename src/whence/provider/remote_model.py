@@ -9,10 +9,11 @@ from whence.declare.toolbox import Toolbox
 from whence.errors import WhenceError
 from whence.provider.codec import Codec
 from whence.provider.exchange import Completion, Encoded, Failure, Loss, Settings
-from whence.provider.http import Broken, Line, Reply
+from whence.provider.http import Line, Reply
 from whence.provider.ids import CallIds
 from whence.provider.incoming import Incoming
 from whence.provider.model import Progress, Waiting
+from whence.provider.network import Broken
 from whence.provider.refusal import Asked, lost, no_model_here, nothing_said, refused
 from whence.provider.retry import DEFAULT_PATIENCE, Patience, Setback, asked_pause
 from whence.provider.stream import Delta, ItemDone

@@ -96,14 +96,9 @@ def mapping(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def array(value: object) -> list[Any]:
-    """The value, where it is an array; otherwise an empty one."""
-    return value if isinstance(value, list) else []
-
-
 def objects(value: object) -> list[dict[str, Any]]:
     """The objects of an array."""
-    return [item for item in array(value) if isinstance(item, dict)]
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def string(value: object) -> str:

@@ -67,7 +67,7 @@ def test_a_picture_is_said_to_be_one() -> None:
 def test_a_fault_is_told_with_what_would_help() -> None:
     error = {"error": {"code": "NOT_FOUND", "message": "no a.txt", "suggestion": "Try b.txt."}}
 
-    assert fault(outcome(error)) == "no a.txt Try b.txt."
+    assert fault(outcome(error)) == "no a.txt. Try b.txt."
     assert fault(outcome("it broke")) == "it broke"
 
 
