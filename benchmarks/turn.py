@@ -62,6 +62,8 @@ def _beside_peers(whence: Driver, port: int) -> Iterator[Result]:
                     sides = (partial(whence, amount), partial(driver, amount))
                     ours, theirs = alternately(*sides, rounds=rounds)
                     yield Ratio(row, what, ours, theirs, goal)
+                    if amount == SOME:
+                        yield Ratio(row, "  the least possible: the sleeping alone", 0.1, theirs)
             own = partial(own_driver, "turns_whence.py", port)
             ours, theirs = alternately(_from_start(own), _from_start(begin), rounds=3)
             what = f"{_TEN}, from the start of the program (wall) ÷ {peer.requirement}"

@@ -139,7 +139,7 @@ def test_a_writer_that_does_not_let_go_is_not_waited_for_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     journal = open_journal(tmp_path)
-    monkeypatch.setattr("whence.journal.store._PATIENCE_S", 0.05)
+    monkeypatch.setattr("whence.journal.lock._PATIENCE_S", 0.05)
     holder = os.open(journal.directory, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)
 

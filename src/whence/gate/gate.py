@@ -15,6 +15,7 @@ from whence.declare.toolbox import Mounted, Toolbox
 from whence.errors import WhenceError
 from whence.gate import mode, permission, quota, schema, why
 from whence.gate.permission import Ruling
+from whence.gate.plain import plain, shown
 from whence.gate.quota import Usage
 from whence.shapes.call import Call, Comment, Fault
 from whence.shapes.place import Locate, Place
@@ -24,6 +25,7 @@ from whence.shapes.tool import Effect
 _SEAL = object()
 _encode = msgspec.json.Encoder().encode
 _MAX_ARGUMENT_BYTES = 64_000_000
+_NOT_JSON = "Send valid Unicode, without halves of characters, and numbers of ordinary length."
 
 
 class Request(msgspec.Struct, frozen=True, gc=False):
@@ -133,7 +135,7 @@ def check_name(draft: Draft) -> Fault | None:
     if not isinstance(call.arguments, dict):
         return Fault(
             "INVALID_ARGS",
-            f"{mounted.name}: arguments must be an object, not {call.arguments!r:.200}",
+            f"{mounted.name}: arguments must be an object, not {shown(call.arguments, 200)}",
             'Send an object, as in {"why": "…"}.',
         )
     return None
@@ -167,8 +169,9 @@ def check_schema(draft: Draft) -> Fault | None:
         draft.written = _written(draft.arguments)
     written = draft.written
     if written is None:
-        message = f"{mounted.name}: the arguments are not valid Unicode: {draft.arguments!a:.80}"
-        return Fault("INVALID_ARGS", message, "Send ordinary text, without halves of characters.")
+        given_text = shown(draft.arguments, 80)
+        message = f"{mounted.name}: the arguments cannot be written as JSON: {given_text}"
+        return Fault("INVALID_ARGS", message, _NOT_JSON)
     if len(written) > _MAX_ARGUMENT_BYTES:
         message = f"{mounted.name}: the arguments have {len(written)} bytes"
         return Fault("QUOTA_EXCEEDED", message, "Send them in several calls.")
@@ -179,7 +182,7 @@ def check_schema(draft: Draft) -> Fault | None:
 def _written(arguments: dict[str, Any]) -> bytes | None:
     try:
         return _encode(arguments)
-    except (UnicodeEncodeError, TypeError, ValueError, RecursionError):  # the next check says why
+    except (TypeError, ValueError, RecursionError, OverflowError):  # the next check says why
         return None
 
 
@@ -284,7 +287,9 @@ def _refuse(draft: Draft, fault: Fault, failed: str) -> Refused:
     if draft.tool is not None and failed == "name" and isinstance(draft.call.arguments, dict):
         check_why(draft)
     violation = draft.ruling.violation if draft.ruling is not None else None
-    return Refused(_request(draft), fault, violation if failed == "permission" else None)
+    request = _request(draft)
+    request = msgspec.structs.replace(request, arguments=plain(request.arguments))
+    return Refused(request, fault, violation if failed == "permission" else None)
 
 
 def _further(draft: Draft, failed: str) -> list[dict[str, str]]:

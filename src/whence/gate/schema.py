@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from whence.declare.toolbox import Mounted
+from whence.gate.plain import shown
 from whence.shapes.call import Fault
 from whence.shapes.schema import without_nulls
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 _MOST_PROBLEMS = 10
 _DEEPEST = 64
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_CONTAINERS = (dict, list, tuple)
 _HABITS = {
     "file_path": "path", "filepath": "path", "filename": "path", "file": "path", "dir": "path",
     "directory": "path", "command": "cmd", "contents": "content", "pattern": "query",
@@ -42,7 +45,7 @@ def check(mounted: Mounted, arguments: dict[str, Any]) -> tuple[dict[str, Any], 
         if given != arguments and _is_valid(mounted, given):
             return given, None
     unknown = () if mounted.is_open else arguments.keys() - mounted.properties
-    return arguments, _fault(mounted, arguments, sorted(unknown))
+    return arguments, _fault(mounted, arguments, sorted(unknown, key=str))
 
 
 def _given(mounted: Mounted, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -64,17 +67,32 @@ def _is_valid(mounted: Mounted, arguments: dict[str, Any]) -> bool:
 
 
 def _bound_depth(arguments: dict[str, Any]) -> None:
+    """Let nothing pass that is not JSON, or that nests too deep: validators look only as needed."""
     layer: list[Any] = [arguments]
     for _ in range(_DEEPEST):
-        layer = [
-            child
-            for item in layer
-            for child in (item.values() if isinstance(item, dict) else item)
-            if type(child) in (dict, list)
-        ]
+        layer = [child for item in layer for child in _containers(item)]
         if not layer:
             return
     raise ValueError(f"nested more than {_DEEPEST} levels deep")
+
+
+def _containers(item: Any) -> list[Any]:
+    """The lists and objects among its children."""
+    children = item
+    if isinstance(item, dict):
+        _known(set(map(type, item)), (str,))
+        children = item.values()
+    kinds = set(map(type, children))
+    if kinds <= _SCALARS:
+        return []
+    _known(kinds, (*_CONTAINERS, str, int, float, type(None)))
+    return [child for child in children if isinstance(child, _CONTAINERS)]
+
+
+def _known(kinds: set[type], allowed: tuple[type, ...]) -> None:
+    for kind in kinds:
+        if not issubclass(kind, allowed):
+            raise ValueError(f"a {kind.__name__} is among them")
 
 
 def _fault(mounted: Mounted, arguments: dict[str, Any], unknown: list[str]) -> Fault:
@@ -97,7 +115,8 @@ def _unknown(mounted: Mounted, name: str) -> dict[str, str]:
     close = [habit] if habit in mounted.properties else []
     from rapidfuzz import process
 
-    close = close or [match[0] for match in process.extract(name, names, limit=1, score_cutoff=60)]
+    if not close and isinstance(name, str):
+        close = [match[0] for match in process.extract(name, names, limit=1, score_cutoff=60)]
     takes = f"It takes {', '.join(names)}." if names else "It takes no arguments but why."
     return {
         "argument": name,
@@ -115,7 +134,7 @@ def _schema_problems(mounted: Mounted, arguments: dict[str, Any]) -> list[dict[s
         return [
             {
                 "argument": "",
-                "message": f"the arguments are not plain JSON: {error}",
+                "message": f"the arguments are not plain JSON: {error}: {shown(arguments, 100)}",
                 "suggestion": "Send JSON objects, lists, numbers and valid Unicode text only.",
             }
         ]

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from whence.gate.plain import shown
 from whence.shapes.call import Fault
 from whence.shapes.policy import WhyPolicy
 
@@ -71,10 +72,16 @@ def judge(
         arguments: The other arguments.
         written: The same as JSON, where somebody has it: it saves most of the work.
     """
-    words = why.split() if type(why) is str else []
+    words = why.split() if isinstance(why, str) else []
     text = " ".join(words)
-    ordinary = _LONGEST_PLACEHOLDER < len(text) <= _LONG and text[0].isalpha()
-    if ordinary and written is not None and _has_point(text, tool, written):
+    ordinary = _LONGEST_PLACEHOLDER < len(text) <= _LONG
+    if (
+        ordinary
+        and text[0].isalpha()
+        and text[-2].isalnum()
+        and written is not None
+        and _has_point(text, tool, written)
+    ):
         return Reason(text)
     if policy is WhyPolicy.OFF:
         return Reason(text)
@@ -98,7 +105,7 @@ def _absence(why: object, text: str) -> str | None:
     if why is None:
         return "why is missing"
     if not isinstance(why, str):
-        return f"why must be a sentence, not {_shown(why)}"
+        return f"why must be a sentence, not {shown(why, 60)}"
     if not text:
         return f"why is blank: {why!r}"
     if _WORD.search(text) is None:
@@ -149,8 +156,3 @@ def _stem(word: str) -> str:
     if not word.endswith(_ENDINGS) or len(word) < 5:
         return word
     return next(word[: -len(end)] for end in _ENDINGS if word.endswith(end))
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "…"

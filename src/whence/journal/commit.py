@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from math import inf
 from time import monotonic
 from types import coroutine
@@ -72,7 +71,7 @@ class GroupSync:
                 await _one_round()  # whoever is about to append does so first
                 others_wrote = True
             else:
-                self._here()
+                self._call()
 
     def _others_wait(self) -> bool:
         """Whether anybody else could run now; yes, where the event loop does not tell."""
@@ -85,7 +84,6 @@ class GroupSync:
             self._thread.shutdown(wait=True)
             self._thread = None
         self._call()
-        self._synced = self._written
 
     def _just_ended(self) -> bool:
         running = self._running
@@ -101,30 +99,25 @@ class GroupSync:
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, "whence-journal")
             self._running = loop.run_in_executor(self._thread, self._call)
-            self._running.add_done_callback(partial(self._done, self._written))
+            self._running.add_done_callback(self._done)
         return asyncio.shield(self._running)
-
-    def _here(self) -> None:
-        try:
-            self._call()
-        except OSError as error:
-            self._failure = error
-        else:
-            self._synced = self._written
 
     def _call(self) -> None:
         self.syncs += 1
-        started = monotonic()
-        self._sync()
+        covered, started = self._written, monotonic()
+        try:
+            self._sync()
+        except OSError as error:
+            self._failure = error
+            raise
+        self._synced = max(self._synced, covered)
         self._took_s = monotonic() - started
         if self._disk is not None:
             _took_s[self._disk] = self._took_s
 
-    def _done(self, covered: int, running: asyncio.Future[None]) -> None:
-        self._running = None
-        self._failure = running.exception()
-        if self._failure is None:
-            self._synced = max(self._synced, covered)
+    def _done(self, ended: asyncio.Future[None]) -> None:
+        if self._running is ended:
+            self._running = None
 
 
 @coroutine

@@ -54,7 +54,7 @@ class Standing:
             self.last_type, self.given = kind, None
             self.calls += 1
             self.last_call += 1
-            self.open_calls[call_id] = fields["tool"]
+            self.open_calls[fields["call_id"]] = fields["tool"]
         else:
             self.count(kind, str(call_id), str(fields.get("tool", "")))
 

@@ -9,22 +9,20 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, LOCK_UN, flock
 from threading import Lock
 from types import TracebackType
+from weakref import WeakSet
 
 from whence.errors import Unavailable
+from whence.journal.lock import lasting, take_lock
 from whence.journal.record import part_name
 from whence.journal.sessions import HEAD
 
 WRITERS = "writers.lock"
-_PATIENCE_S = 30.0
-_LONGEST_NAP_S = 0.01
-_lasting: set[Store] = set()
-"""Those of this process that keep their lock until their event loop gets control back."""
+_open: WeakSet[Store] = WeakSet()
 
 
 class Store:
@@ -51,7 +49,9 @@ class Store:
         """Whether that lasts beyond the present append."""
         self.leaving: Callable[[], None] | None = None
         """What is done before others may write."""
+        self._shut = False
         self._swap = Lock()
+        _open.add(self)
         try:
             self._writers = self._open(WRITERS, os.O_RDWR)
         except OSError:
@@ -92,21 +92,18 @@ class Store:
         Raises:
             Unavailable: It was closed, or another writer does not let go.
         """
-        if self.directory < 0:
+        if self.directory < 0 or self._shut:
             raise Unavailable(
                 f"the journal {self.path} is closed; nothing was recorded",
-                "Open the session again.",
+                "Open the session again; a forked process opens it for itself.",
             )
-        try:
-            flock(self.directory, LOCK_EX | LOCK_NB)
-        except BlockingIOError:
-            self._wait()
+        take_lock(self.directory, LOCK_EX, self.path, "nothing was recorded")
         self.locked = True
         loop = asyncio._get_running_loop()
         if loop is not None:
             self.lasting = True
-            _lasting.add(self)
-            loop.call_soon(self._let_go)
+            lasting.add(self)
+            loop.call_soon(_Leaving(self))
 
     def unlock(self) -> None:
         """Let other processes write; call it with the mutex."""
@@ -118,31 +115,21 @@ class Store:
         finally:
             self.locked = self.lasting = False
             self.leaving = None
-            _lasting.discard(self)
+            lasting.discard(self)
             flock(self.directory, LOCK_UN)
 
-    def _let_go(self, *, patient: bool = True) -> None:
+    def let_go(self, *, patient: bool = True) -> None:
+        """Let other processes write, unless a thread that is not waited for is writing."""
         if self.mutex.acquire(blocking=patient):
             try:
                 self.unlock()
             finally:
                 self.mutex.release()
 
-    def _wait(self) -> None:
-        nap, until = 0.0001, time.monotonic() + _PATIENCE_S
-        while True:
-            for other in tuple(_lasting):  # their loop may be waiting for this very call
-                other._let_go(patient=False)
-            with suppress(BlockingIOError):
-                return flock(self.directory, LOCK_EX | LOCK_NB)
-            if time.monotonic() > until:
-                raise Unavailable(
-                    f"another program has kept the journal {self.path} locked for"
-                    f" {_PATIENCE_S:.0f} s; nothing was recorded",
-                    "End the program that writes it, or use another session.",
-                )
-            time.sleep(nap)
-            nap = min(2 * nap, _LONGEST_NAP_S)
+    def shut(self) -> None:
+        """Take no more appends; call it with the mutex."""
+        self._shut = True
+        self.unlock()
 
     def claim_alone(self) -> bool:
         """Whether no other writer of this session is alive; ask under the lock."""
@@ -224,7 +211,18 @@ class Store:
 
     def close(self) -> None:
         """Give everything back; safe to call twice."""
-        self._let_go()
+        with self.mutex:
+            self.unlock()
+            self._give_back()
+
+    def abandon(self) -> None:
+        """In a forked process: leave files and locks to the one that opened them."""
+        self.mutex, self._swap = Lock(), Lock()
+        self.locked = self.lasting = False
+        self.leaving = None
+        self._give_back()
+
+    def _give_back(self) -> None:
         held = (*self._retired, self._log, self._head, self._writers, self.directory)
         self._retired = []
         self._log = self._head = self._writers = self.directory = -1
@@ -235,6 +233,31 @@ class Store:
     def _open(self, name: str, flags: int) -> int:
         wanted = flags | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         return os.open(name, wanted, 0o600, dir_fd=self.directory)
+
+
+class _Leaving:
+    """Lets go when an event loop comes to it, or drops it: a closed loop runs nothing more."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __call__(self) -> None:
+        self._store.let_go()
+
+    def __del__(self) -> None:
+        if self._store.lasting:
+            self._store.let_go(patient=False)
+
+
+def _forked() -> None:
+    lasting.clear()
+    for store in tuple(_open):
+        store.abandon()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def unavailable(path: str, error: OSError, so: str = "nothing was recorded") -> Unavailable:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from whence.journal.head import Head
 from whence.journal.index import Index, Indexer, index_name, paths_of, stored_index
+from whence.journal.lock import take_lock
 from whence.journal.place import opened, size_of
 from whence.journal.read import session_directory
 from whence.journal.record import Record, part_name, part_numbers, records
@@ -57,14 +58,16 @@ def verify(directory: str | os.PathLike[str]) -> Report:
 
     Raises:
         NotFound: There is no log in that directory.
+        Unavailable: It cannot be read, or its writer does not let go of it.
     """
     with session_directory(directory) as session:
-        return _Check(session).report()
+        return _Check(session, os.fspath(directory)).report()
 
 
 @dataclass(slots=True)
 class _Check:
     session: int
+    path: str
     standing: Standing = field(default_factory=Standing)
     events: int = 0
     recoveries: int = 0
@@ -73,7 +76,7 @@ class _Check:
     head_met: bool = False
 
     def report(self) -> Report:
-        self.head, sizes = _snapshot(self.session)
+        self.head, sizes = _snapshot(self.session, self.path)
         last = max(sizes)
         expected = 1
         for part, size in sizes.items():
@@ -173,9 +176,9 @@ class _Check:
             self.problems.append(Problem(name, line, self.standing.seq, what, suggestion))
 
 
-def _snapshot(session: int) -> tuple[Head | None, dict[int, int]]:
+def _snapshot(session: int, path: str) -> tuple[Head | None, dict[int, int]]:
     """The head and the size of each part at one moment between two appends."""
-    fcntl.flock(session, fcntl.LOCK_SH)
+    take_lock(session, fcntl.LOCK_SH, path, "it was not looked at")
     try:
         return Head.read(session), {n: size_of(session, n) for n in part_numbers(session)}
     finally:

@@ -136,10 +136,20 @@ class Journal:
                 self._write(events)  # its outcome, which follows, moves the head
                 return call["call_id"]
             except OSError as error:
+                store.unlock()  # whoever writes next looks first where the log ends
                 raise unavailable(store.path, error) from error
+            except BaseException:  # in the middle of anything: what is known no longer counts
+                store.leaving = None
+                store.unlock()
+                self._place.inode = 0
+                raise
             finally:
                 if not store.lasting:
                     store.unlock()
+
+    def step_aside(self) -> None:
+        """Let other processes write now: what comes next may keep the event loop busy for long."""
+        self._store.let_go()
 
     async def commit(self) -> None:
         """Return when everything that was appended is on disk; at once if not durable.
@@ -176,6 +186,7 @@ class Journal:
             if reason is not None:
                 with self._store:
                     self._end(reason)
+                    self._store.shut()
             if self.durable:
                 self._group.finish()
         except OSError as error:

@@ -30,7 +30,7 @@ async def ask(asking: Asking, call_id: str, room: Room) -> Admitted | Refused:
         call_id, request.tool, request.arguments, request.why, ruling.reason, ruling.would_allow,
         ruling.shown,
     )  # fmt: skip
-    answer = await room.approver(question) if room.approver else _NOBODY
+    answer = await _answer(question, room)
     if ruling.would_allow is None and answer.scope != "once":
         answer = replace(answer, scope="once")
     room.journal.append(events.user_approval(request, call_id, ruling.reason, answer))
@@ -41,6 +41,11 @@ async def ask(asking: Asking, call_id: str, room: Room) -> Admitted | Refused:
     if warning:
         return msgspec.structs.replace(admitted, warnings=(*admitted.warnings, warning))
     return admitted
+
+
+async def _answer(question: Question, room: Room) -> Answer:
+    room.journal.step_aside()  # a person may take long
+    return await room.approver(question) if room.approver else _NOBODY
 
 
 def _kept(ruling: Ruling, answer: Answer, room: Room) -> str | None:
@@ -88,7 +93,7 @@ async def unchanged(
             call_id, request.tool, request.arguments, request.why, drift.reason, None,
             difference=drift.difference,
         )  # fmt: skip
-        answer = await room.approver(question) if room.approver else _NOBODY
+        answer = await _answer(question, room)
         room.journal.append(events.user_approval(request, call_id, drift.reason, answer))
         if answer.approved:
             guard.accept(keep=answer.scope == "always")

@@ -148,6 +148,8 @@ async def _run(
     room.usage.begin(admitted.fingerprint)
     if room.journal.durable:
         await room.journal.commit()
+    if noted is not None:  # it may take long, and its programs may make calls of this session
+        room.journal.step_aside()
     processes = noted or room.processes
     ended = await execute(admitted, room.root, processes, call_id, edits, room.shelf)
     if noted is not None and ended.isolation is None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from whence.errors import WhenceError
+from whence.errors import InvalidArgs, WhenceError
 from whence.execute.ports import Shelf
 from whence.provider.mcp_tools import decode_result
 from whence.shapes.call import Reply
@@ -87,8 +87,26 @@ async def _pictured(
         raw = base64.b64decode(data, validate=True)
         picture = await apart(lambda: load_picture(raw, name), seconds=_SECONDS, what=name)
         return picture.as_result()
+    except InvalidArgs:  # some are damaged where nobody but a strict library looks
+        return _as_it_is(raw, name) or _stored(data, media_type, tool, f"{name}.bin", shelf)
     except (binascii.Error, WhenceError):
         return _stored(data, media_type, tool, f"{name}.bin", shelf)
+
+
+def _as_it_is(raw: bytes, name: str) -> JSONValue:
+    """A picture by its header, where that says that it is a small one of a usual kind."""
+    from whence.work.image_headers import format_of
+    from whence.work.images import IMAGE_LIMITS, Picture
+
+    try:
+        found = format_of(raw, name)
+    except InvalidArgs:
+        return None
+    size = found.size(raw) if found.size else None
+    fits = size is not None and 0 < min(size) <= max(size) <= IMAGE_LIMITS.edge
+    if not fits or size is None or found.media_type is None or len(raw) > IMAGE_LIMITS.sent_bytes:
+        return None
+    return Picture(found.media_type, raw, size).as_result()
 
 
 def _stored(data: str, media_type: str, tool: str, name: str, shelf: Shelf | None) -> str:

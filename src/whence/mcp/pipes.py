@@ -72,8 +72,8 @@ class Pipes:
 
     async def abandon(self) -> None:
         """End the program, where nobody came to talk to it."""
-        self._is_stopped = True
         if self._talk is not None:
+            self._is_stopped = self._talk.returncode is None
             await self._talk.stop()
 
     @asynccontextmanager
