@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from whence.shapes.call import Comment
@@ -104,8 +104,8 @@ class Redactor:
             if len(value) >= 8 and _SECRET_VARIABLE.search(name)
         ]
         self._literals = sorted(secret, key=lambda literal: -len(literal[0]))
-        hints = [rule.hint for rule in _RULES] + [_fragment(value) for value, _ in self._literals]
-        self.suspects: Callable[[bytes], list[int] | None] = _automaton(hints).Match
+        fragments = [_fragment(value) for value, _ in self._literals]
+        self.suspects: Callable[[bytes], list[int] | None] = _automaton(*fragments).Match
         """What rendered text might hold; None: no secret. Escapes and indentation hide none."""
 
     def redact(self, value: Any) -> Any:
@@ -161,14 +161,16 @@ def _compiled(pattern: str) -> Any:
     return re2.compile(pattern)
 
 
-def _automaton(hints: Sequence[str]) -> Any:
+@lru_cache(maxsize=4)
+def _automaton(*fragments: str) -> Any:
+    """Looks for all hints at once, and for pieces of secrets."""
     import re2
 
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
     hints_at_once = re2.Set.SearchSet(options)
-    for hint in hints:
+    for hint in (*(rule.hint for rule in _RULES), *fragments):
         hints_at_once.Add(hint.encode())
     hints_at_once.Compile()
     return hints_at_once
