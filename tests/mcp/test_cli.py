@@ -103,3 +103,12 @@ def test_run_calls_a_server_by_a_rule_and_the_journal_has_it(tmp_path: Path) -> 
     wrong = whence(tmp_path, "run", path, "go", "--allow", "ecko", "--ephemeral")
     assert wrong.returncode == 2
     assert "Closest names: echo" in wrong.stderr
+
+
+@pytest.mark.requirement("mcp:hosts")
+def test_mcp_is_told_which_private_network_may_be_asked(tmp_path: Path) -> None:
+    done = whence(tmp_path, "mcp", "http://127.1:9/mcp")
+    assert "which is a loopback address" in done.stderr
+    assert 'network="10.0.0.0/8"' in done.stderr
+    done = whence(tmp_path, "mcp", "http://127.1:9/mcp", "--network", "127.0.0.0/8")
+    assert "cannot be reached" in done.stderr

@@ -12,7 +12,7 @@ import pytest
 
 from tests.loop.agents import Heard, call
 from tests.mcp.serving import agent, listening, logged, outcomes, yes
-from whence.declare.mcp import server_at
+from whence.declare.mcp import headers, server_at
 from whence.errors import InvalidArgs, PermissionDenied
 from whence.execute.gateway import Gateway
 from whence.loop.lock import Lock
@@ -180,3 +180,41 @@ async def test_an_address_that_nobody_answers_is_told_about(tmp_path: Path) -> N
     assert done.fault.code == "UNAVAILABLE"
     assert "cannot be reached" in heard.of(Notice)[0].text
     assert json.dumps(heard.of(Notice)[0].text).isascii()
+
+
+@pytest.mark.requirement("mcp:http-refused")
+async def test_an_address_that_refuses_says_why_in_words(tmp_path: Path) -> None:
+    for option, said in (("token=t0p", "it wants credentials"), ("absent=1", "no MCP server")):
+        heard = Heard()
+        async with listening("web", option, "json=1") as url:
+            await agent(tmp_path, [], f'<tool mcp_server="{url}"/>').run("go", on=heard)
+        assert any(said in each.text for each in heard.of(Notice))
+
+
+@pytest.mark.requirement("mcp:http-lost")
+async def test_a_session_that_expires_in_a_call_is_begun_anew_by_the_next(tmp_path: Path) -> None:
+    async with listening("web") as url:
+        calls = [call("expire"), call("ask")]
+        lost, after = await outcomes(tmp_path, calls, f'<tool mcp_server="{url}"/>')
+    assert lost.fault is not None
+    assert lost.fault.code == "UNAVAILABLE"
+    assert after.result == "ask"
+
+
+@pytest.mark.requirement("mcp:http-lost")
+async def test_an_answer_beyond_measure_says_that_it_was_too_long(tmp_path: Path) -> None:
+    async with listening("web") as url:
+        calls = [call("huge"), call("ask")]
+        huge, after = await outcomes(tmp_path, calls, f'<tool mcp_server="{url}"/>')
+    assert huge.fault is not None
+    assert "more than 67108864 bytes" in huge.fault.message
+    assert after.result == "ask"
+
+
+@pytest.mark.requirement("mcp:credentials")
+def test_a_header_that_cannot_be_sent_is_refused_without_showing_it() -> None:
+    server = server_at("https://tools.example.org/mcp", headers_env="AUTH")
+    with pytest.raises(InvalidArgs) as found:
+        headers(server, {"AUTH": "Authorization: Bearer h\u00e9llo"})
+    assert "line 1 of $AUTH" in found.value.message
+    assert "llo" not in found.value.message

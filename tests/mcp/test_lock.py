@@ -182,3 +182,41 @@ async def test_a_tool_that_the_server_no_longer_offers_is_not_found(tmp_path: Pa
     assert done.fault is not None
     assert done.fault.code == "NOT_FOUND"
     assert "does not offer 'echo' any more" in done.fault.message
+
+
+@pytest.mark.requirement("mcp:gone")
+async def test_the_last_tool_that_a_server_gave_up_is_not_called(tmp_path: Path) -> None:
+    offers, log = tmp_path / "offers", tmp_path / "log"
+    offers.write_text("echo", "utf-8")
+    declaration = declared("old", "echo", offers=offers, log=log)
+    assert (await outcome(tmp_path, declaration, "echo", text="a")).ok
+    offers.write_text("none", "utf-8")
+    log.unlink()
+    done = await outcome(tmp_path, declaration, "echo", text="b")
+    assert done.fault is not None
+    assert done.fault.code == "NOT_FOUND"
+    assert all(each.get("method") != "tools/call" for each in logged(log))
+
+
+@pytest.mark.requirement("mcp:gone")
+async def test_a_pinned_tool_that_is_gone_is_told_about(tmp_path: Path) -> None:
+    offers, heard = tmp_path / "offers", Heard()
+    offers.write_text("echo,fail", "utf-8")
+    declaration = declared("old", offers=offers)
+    assert (await outcome(tmp_path, declaration, "echo", text="a")).ok
+    offers.write_text("fail", "utf-8")
+    await outcomes(tmp_path, [], declaration, heard=heard)
+    assert any("does not offer 'echo' any more" in each.text for each in heard.of(Notice))
+
+
+@pytest.mark.requirement("mcp:program-changed")
+@pytest.mark.parametrize("way", ["-X utf8 server.py", "-u server.py"])
+async def test_a_script_is_pinned_whatever_stands_before_it(tmp_path: Path, way: str) -> None:
+    script = tmp_path / "server.py"
+    script.write_text((SERVERS / "old.py").read_text("utf-8"), "utf-8")
+    declaration = f'<tool mcp_server="stdio:env {sys.executable} {way}"/>'
+    assert (await outcome(tmp_path, declaration, "echo", text="a")).ok
+    with script.open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    fault = refused(await outcome(tmp_path, declaration, "echo", text="b"))
+    assert "server.py" in fault.details["difference"]

@@ -179,9 +179,10 @@ async def test_every_page_of_tools_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("mcp:pages")
 async def test_pages_without_end_are_given_up(tmp_path: Path) -> None:
-    heard = Heard()
-    await agent(tmp_path, [], declared("old", endless=1)).run("go", on=heard)
-    assert any("no end" in each.text for each in heard.of(Notice))
+    for server in (declared("old", endless=1), declared("old", heavy=20_000_000)):
+        heard = Heard()
+        await agent(tmp_path, [], server).run("go", on=heard)
+        assert any("no end" in each.text for each in heard.of(Notice))
 
 
 @pytest.mark.requirement("mcp:environment")
@@ -306,3 +307,15 @@ async def test_an_agent_from_the_web_cannot_start_a_program(tmp_path: Path) -> N
     with pytest.raises(PermissionDenied):
         await server_tools(file, servers, Lock(os.fspath(tmp_path)), said.append)
     assert not (tmp_path / "pid").exists()
+
+
+@pytest.mark.requirement("mcp:stuck")
+async def test_a_server_that_is_stuck_is_replaced(tmp_path: Path) -> None:
+    calls = [call("stall"), call("echo", text="a"), call("echo", text="b")]
+    declaration = declared("old", more='timeout="1s"')
+    stall, listing, after = await outcomes(tmp_path, calls, declaration)
+    assert stall.fault is not None
+    assert stall.fault.code == "TIMEOUT"
+    assert listing.fault is not None
+    assert "gave no list" in listing.fault.message
+    assert after.result == "b"

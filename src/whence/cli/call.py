@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_workspace
+from whence.cli.text import json_bytes
 
 if TYPE_CHECKING:
     from whence.shapes.call import Call, Outcome
@@ -74,7 +75,4 @@ async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
 
 def print_outcome(outcome: Outcome) -> None:
     """The outcome as JSON on stdout."""
-    import msgspec
-
-    text = msgspec.json.format(msgspec.json.encode(outcome.as_json()), indent=2)
-    sys.stdout.buffer.write(text + b"\n")
+    sys.stdout.buffer.write(json_bytes(outcome.as_json(), indent=2) + b"\n")

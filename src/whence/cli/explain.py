@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_policy, add_workspace
+from whence.cli.text import json_bytes
 from whence.shapes.glyph import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ def run(options: argparse.Namespace) -> int:
     call = read_call(options.tool, options.arguments)
     found = explain(call, toolbox, policy, Usage(), root.locate)
     if options.json:
-        import msgspec
-
-        print(msgspec.json.format(msgspec.json.encode(_as_json(found)), indent=2).decode())
+        print(json_bytes(_as_json(found), indent=2).decode())
     else:
         _show(found)
     return 0 if found.verdict == "allowed" else 1

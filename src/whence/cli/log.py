@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.cli.log_edits import configure_undo, diff, undo
 from whence.cli.options import add_session, add_workspace
-from whence.cli.text import harmless
+from whence.cli.text import harmless, json_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -226,12 +226,4 @@ def _stats(options: argparse.Namespace, directory: str) -> int:
 
 def print_json(value: Any) -> None:
     """One value, one line."""
-    import msgspec
-
-    try:
-        text = msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:  # the name of a file need not be Unicode; JSON's escapes can tell it
-        import json
-
-        text = json.dumps(value, separators=(",", ":"))
-    sys.stdout.write(text + "\n")
+    sys.stdout.write(json_bytes(value).decode() + "\n")

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_workspace
+from whence.cli.text import json_bytes
 from whence.shapes.glyph import visible
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--headers-env", metavar="NAME", default="", help="the variable that holds headers"
     )
     parser.add_argument(
+        "--network", metavar="NETWORKS", default="", help="private networks that may be asked"
+    )
+    parser.add_argument(
         "--timeout", metavar="TIME", default="", help="how long it may take (default: 60s)"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, schemas included")
@@ -43,18 +47,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Connect, and show what there is."""
-    import msgspec
-
     from whence.cli.options import workspace_of
     from whence.declare.mcp import server_at
 
     server = server_at(
         options.target, env=options.env, cwd=options.cwd, headers_env=options.headers_env,
-        timeout=options.timeout,
+        network=options.network, timeout=options.timeout,
     )  # fmt: skip
     offer = asyncio.run(_offer(server, workspace_of(options)))
     if options.json:
-        print(msgspec.json.format(msgspec.json.encode(offer), indent=2).decode())
+        print(json_bytes(offer, indent=2).decode())
     else:
         _show(offer)
     return 0

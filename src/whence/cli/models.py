@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from whence.cli.text import json_bytes
+
 if TYPE_CHECKING:
     from whence.provider.local.weights import Progress
 
@@ -48,10 +50,8 @@ def run(options: argparse.Namespace) -> int:
         return _install()
     listed = _listed()
     if options.format == "json":
-        import msgspec
-
         value = {"models": listed, "embedded": {"can": CAN, "cannot": CANNOT}}
-        print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+        print(json_bytes(value, indent=2).decode())
     else:
         _print(listed)
     return 0

@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, Any, BinaryIO, Protocol
 
-import msgspec
-
 from whence.cli.status import Status, columns
-from whence.cli.text import fitted, harmless, width_of
+from whence.cli.text import fitted, harmless, json_bytes, width_of
 from whence.errors import WhenceError
 from whence.loop.news import (
     CallEnded,
@@ -78,7 +76,7 @@ class JsonLines:
         self._write({"type": "failed", "error": Fault.of(error).as_json()})
 
     def _write(self, event: dict[str, Any]) -> None:
-        self._out.write(msgspec.json.encode(event) + b"\n")
+        self._out.write(json_bytes(event) + b"\n")
         self._out.flush()
 
     def aside(self) -> AbstractContextManager[None]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from whence.cli.options import PROTOCOLS, add_workspace
+from whence.cli.text import harmless_json
 
 EXAMPLE = """\
 The request goes to standard output, the estimate of its tokens to standard error.
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
     workspace = workspace_of(options)
     shown = show(load_connected(options.file, workspace), workspace, options.protocol)
-    sys.stdout.buffer.write(msgspec.json.format(shown.body, indent=2) + b"\n")
+    sys.stdout.buffer.write(harmless_json(msgspec.json.format(shown.body, indent=2)) + b"\n")
     for note in shown.notes:
         print(f"note: {note}", file=sys.stderr)
     tools = sum(shown.tool_tokens.values())

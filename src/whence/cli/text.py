@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
 from unicodedata import combining, east_asian_width
+
+_OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON may hold as it is, and a terminal obeys."""
 
 
 def harmless(text: str) -> str:
@@ -10,6 +15,26 @@ def harmless(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def json_bytes(value: Any, indent: int = 0) -> bytes:
+    """A value as JSON that a terminal can show: on one line, or with so many columns a level."""
+    import msgspec
+
+    try:
+        written = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # the name of a file need not be Unicode; JSON's escapes can tell it
+        import json
+
+        written = json.dumps(value, separators=(",", ":")).encode()
+    return harmless_json(msgspec.json.format(written, indent=indent) if indent else written)
+
+
+def harmless_json(written: bytes) -> bytes:
+    """The same JSON, with escapes for what a terminal would obey."""
+    if written.isascii() and b"\x7f" not in written:
+        return written
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", written.decode()).encode()
 
 
 def width_of(text: str) -> int:

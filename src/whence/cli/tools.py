@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import PROTOCOLS, add_workspace
+from whence.cli.text import json_bytes
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
@@ -41,8 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """List the tools."""
-    import msgspec
-
     mounted, single = _chosen(options)
     if options.protocol:
         from whence.loop.request import show_tools
@@ -52,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json or single:
         listed = [_as_json(item) for item in mounted]
         value = listed[0] if single else listed
-        print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+        print(json_bytes(value, indent=2).decode())
         return 0
     width = max((len(item.name) for item in mounted), default=0)
     for item in mounted:

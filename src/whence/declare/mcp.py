@@ -160,10 +160,15 @@ def headers(server: McpServer, environment: Mapping[str, str]) -> dict[str, str]
         name, colon, value = line.partition(":")
         if not line.strip():
             continue
-        if not colon or not _HEADER.fullmatch(name.strip()):
+        if not colon or not _HEADER.fullmatch(name.strip()) or not _sendable(value):
             raise InvalidArgs(
                 f"line {number} of ${server.headers_env} is no header",
-                "Write one `Name: value` per line.",
+                "Write one `Name: value` per line, in ASCII.",
             )
         found[name.strip()] = value.strip()
     return found
+
+
+def _sendable(value: str) -> bool:
+    """Whether a header may have this value."""
+    return value.isascii() and value.replace("\t", " ").isprintable()

@@ -29,6 +29,9 @@ _INTERPRETER = re.compile(
     r"(?:ba|da|k|z)?sh|(?:python|ruby|perl|php|lua|tclsh|pypy)[0-9.]*|node|deno|bun|Rscript"
 )
 
+_SCRIPT = re.compile(r".+\.(?:py|pyz|[cm]?js|[cm]?ts|sh|rb|pl|php|lua|jar)")
+"""What is run, and not read as data, whichever program is given it."""
+
 _DEFINING = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
 """What a model or a person goes by; the rest of a definition is for display."""
 
@@ -89,7 +92,7 @@ def pinned_definition(pin: Pin) -> tuple[str, dict[str, Any]]:
 
 
 def server_files(server: McpServer, workspace: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """The program of a server, and the script that an interpreter is given; none for an address.
+    """The program of a server and the scripts among its arguments; none for an address.
 
     Raises:
         Unavailable: there is no such program.
@@ -99,7 +102,12 @@ def server_files(server: McpServer, workspace: str, environ: Mapping[str, str]) 
     words = tuple((word,) for word in server.argv)
     # It is found as a person's own shell would find it: it does not run in the sandbox.
     command = ShellCommand(words, env=(*server.env, "PATH"), cwd=server.cwd)
-    return program_files(command, workspace, environ)
+    files = program_files(command, workspace, environ)
+    for word in server.argv[1:]:
+        path = os.path.normpath(os.path.join(_cwd(command, workspace), word))
+        if _SCRIPT.fullmatch(word) and os.path.isfile(path):
+            files[path] = digest(path)
+    return files
 
 
 def agent_name(path: str, workspace: str) -> str:

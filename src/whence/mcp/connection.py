@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from whence.mcp.transport import Transport
 
 T = TypeVar("T")
-_MOST_PAGES, _MOST_ENTRIES = 1000, 10_000
+_MOST_PAGES, _MOST_ENTRIES, _MOST_CHARACTERS = 1000, 10_000, 64_000_000
 _GOODBYE_S = 5.0
 """How long a server may take to be left."""
 _LOST = ("SSE stream", "Connection closed", "Session terminated")
@@ -155,12 +155,15 @@ class Connection:
         if capability and not getattr(self._connected.server_capabilities, capability):
             return []
         found: list[dict[str, Any]] = []
-        cursor, seen = None, set[str]()
+        cursor, seen, size = None, set[str](), 0
         for _ in range(_MOST_PAGES):
             page = await self._page(method, cursor)
             found += page.get(key, ())
             cursor = page.get("nextCursor")
             if not cursor or cursor in seen or len(found) > _MOST_ENTRIES:
+                break
+            size += len(str(page))
+            if size > _MOST_CHARACTERS:
                 break
             seen.add(cursor)
         if cursor:

@@ -42,6 +42,8 @@ def tools() -> list[dict[str, Any]]:
         tool("sound", "A file."),
         tool("big", "Five megabytes."),
         tool("who", "The server's process."),
+        tool("raw", "Answers with a line of a file."),
+        tool("stall", "Hears nothing any more."),
         tool("flip", "Changes what echo says of itself."),
         tool("drop", "Drops things.", annotations={"destructiveHint": True}),
     ]
@@ -73,10 +75,12 @@ def called(params: dict[str, Any]) -> dict[str, Any] | None:
     if name == "echo":
         return content(f"{OPTIONS.get('greeting', '')}{arguments['text']}")
     if name == "die":
-        print("goodbye", file=sys.stderr, flush=True)
+        print("goodbye", os.environ.get("TOKEN", ""), file=sys.stderr, flush=True)
         os._exit(3)
     if name == "hang":
         return None
+    while name == "stall":
+        time.sleep(60)
     if name == "fail":
         return {**content("no such moon"), "isError": True}
     if name == "picture":
@@ -104,6 +108,11 @@ def called(params: dict[str, Any]) -> dict[str, Any] | None:
 
 def answer(message: dict[str, Any]) -> dict[str, Any] | None:
     method, params = message.get("method"), message.get("params", {})
+    if method == "tools/call" and params["name"] == "raw":
+        line = Path(OPTIONS["raw"]).read_bytes().replace(b"$ID", str(message["id"]).encode())
+        sys.stdout.buffer.write(line + b"\n")
+        sys.stdout.flush()
+        return None
     if method == "initialize":
         STATE["initialized"] = True
         return {
@@ -122,6 +131,9 @@ def answer(message: dict[str, Any]) -> dict[str, Any] | None:
         more = {"nextCursor": str(at + size)} if at + size < len(listed) else {}
         if "endless" in OPTIONS:
             more = {"nextCursor": str(at)}
+        if "heavy" in OPTIONS:
+            heavy = tool("echo", "x" * int(OPTIONS["heavy"]))
+            return {"tools": [heavy], "nextCursor": str(at + 1)}
         return {"tools": listed[at : at + size], **more}
     if method == "tools/call" and params["name"] != "refuse":
         return called(params)

@@ -19,6 +19,9 @@ TOOLS = [
     {"name": "ask", "description": "Asks.", "inputSchema": {"type": "object", "properties": {}}},
     {"name": "forget", "description": "Forgets.", "inputSchema": {"type": "object"}},
     {"name": "cut", "description": "Hangs up.", "inputSchema": {"type": "object"}},
+    {"name": "expire", "description": "Expires.", "inputSchema": {"type": "object"}},
+    {"name": "huge", "description": "65 MB.", "inputSchema": {"type": "object"}},
+    {"name": "mirror", "description": "What it was sent.", "inputSchema": {"type": "object"}},
     {"name": "busy", "description": "Status 503.", "inputSchema": {"type": "object"}},
 ]
 
@@ -43,7 +46,10 @@ class Handler(BaseHTTPRequestHandler):
             with Path(OPTIONS["log"]).open("a", encoding="utf-8") as log:
                 log.write(json.dumps(kept) + "\n")
         if "token" in OPTIONS and self.headers.get("authorization") != f"Bearer {OPTIONS['token']}":
-            return self._send(401)
+            said = json.dumps({"error": "invalid_token"}).encode() if "json" in OPTIONS else b""
+            return self._send(401, said, **{"content-type": "application/json"})
+        if "absent" in OPTIONS:
+            return self._send(404)
         if "client" in OPTIONS:
             query = dict(parse_qsl(urlsplit(self.path).query))
             if query != {"client_id": OPTIONS["client"], "client_secret": "s3cret"}:
@@ -73,6 +79,13 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return None
+        if name == "expire":
+            SESSIONS.clear()
+            return self._send(404)
+        if name == "huge":
+            return self._send(200, b" " * 68_000_000, **{"content-type": "application/json"})
+        if name == "mirror":
+            name = f"{dict(self.headers.items())} {self.path}"
         if name == "busy":
             return self._send(503)
         return self._reply(message, {"content": [{"type": "text", "text": name}]})
