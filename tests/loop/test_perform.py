@@ -18,7 +18,7 @@ from whence.loop.session import Session
 from whence.shapes.approval import Answer, Approver, Question
 from whence.shapes.call import Call, Comment
 from whence.shapes.event import Entry
-from whence.shapes.policy import Limits, Policy, Quotas, WhyPolicy
+from whence.shapes.policy import Limits, Policy, Quotas, Rule, Verdict, WhyPolicy
 from whence.shapes.tool import Effect, Sandbox, Tool
 
 WHY = "Prove that the path holds"
@@ -437,3 +437,95 @@ async def test_a_strict_session_refuses_weak_reasons(opened: Callable[..., Sessi
 
     assert outcome.fault is not None
     assert outcome.fault.code == "MISSING_WHY"
+
+
+@tool("demo.any")
+async def anything(data: Any = None) -> str:
+    """Take anything."""
+    return type(data).__name__
+
+
+def _nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+NOT_JSON: dict[str, Any] = {
+    "bytes": b"\xff",
+    "set": {1},
+    "object": object(),
+    "inner": [{"a": object()}],
+    "keys": {1: 2, "a": 3},
+    "surrogate": "\ud800",
+    "long int": 10**5000,
+    "deep": _nested(3000),
+}
+
+
+@pytest.mark.requirement("gate:wrong-type")
+@pytest.mark.parametrize("name", NOT_JSON)
+async def test_what_is_not_json_is_refused_and_recorded(tmp_path: Path, name: str) -> None:
+    value = NOT_JSON[name]
+    calls = [
+        Call("demo.any", {"why": WHY, "data": value}),
+        Call("demo.any", {"why": value}),
+        Call("demo.any", {"why": WHY, "other": value}),
+        Call("demo.any", value),
+        Call("demo.none", {"why": WHY, "data": value}),
+    ]
+    with Session(tmp_path, [anything], session="s", durable=False) as session:
+        outcomes = [await session.perform(call) for call in calls]
+
+    assert next(outcome.fault.code for outcome in outcomes if outcome.fault) == "INVALID_ARGS"
+    assert all(outcome.fault and outcome.fault.suggestion for outcome in outcomes[2:])
+    entries = list(read_entries(tmp_path / ".agent/sessions/s"))
+    assert sum(entry.type == "tool_call" for entry in entries) == len(calls)
+    assert verify(tmp_path / ".agent/sessions/s").ok
+    Session(tmp_path, [anything], session="s", durable=False).close()
+
+
+@pytest.mark.requirement("gate:loops")
+async def test_refused_calls_are_no_repetitions_for_whoever_continues_the_session(
+    tmp_path: Path,
+) -> None:
+    for _ in range(7):
+        with Session(tmp_path, [echo], session="s", durable=False) as session:
+            outcome = await session.perform(Call("demo.echo", {"text": "hi"}))
+            assert outcome.fault
+            assert outcome.fault.code == "MISSING_WHY"
+
+    with Session(tmp_path, [echo], session="s", durable=False) as session:
+        assert (await session.call("demo.echo", WHY, text="hi")).ok
+
+
+@tool("demo.programs", effects=[Effect.EXECUTE])
+async def programs(workspace: str) -> int:
+    """Block the event loop until a program has made a call of the same session."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            other = Session(workspace, [echo], session="s", durable=False)
+            status = 0 if asyncio.run(_echoed(other)) else 1
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+async def _echoed(session: Session) -> bool:
+    outcome = await session.call("demo.echo", WHY, text="from the child")
+    session.close()
+    return outcome.ok
+
+
+async def test_a_program_that_a_call_runs_can_make_calls_of_the_same_session(
+    tmp_path: Path,
+) -> None:
+    policy = Policy(rules=(Rule(Verdict.ALLOW, "demo.programs"),))
+    with Session(tmp_path, [programs], session="s", policy=policy, durable=False) as session:
+        outcome = await session.call("demo.programs", WHY, workspace=str(tmp_path))
+
+    assert outcome.fault is None
+    assert outcome.result == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from functools import cached_property
 from typing import cast
 
@@ -57,7 +57,7 @@ class Gateway(httpx2.AsyncBaseTransport):
             )
         request.headers["accept-encoding"] = "identity"
         request.extensions = {**request.extensions, "sni_hostname": host}
-        *others, last = await reachable(host, port, self._allow.networks, self._resolve)
+        *others, last = await self._addresses(host, port)
         url = request.url
         for address in others:
             request.url = url.copy_with(host=address)
@@ -70,6 +70,14 @@ class Gateway(httpx2.AsyncBaseTransport):
             return _bounded(await self._inner.handle_async_request(request))
         finally:
             request.url = url
+
+    async def _addresses(self, host: str, port: int) -> Sequence[str]:
+        try:
+            return await reachable(host, port, self._allow.networks, self._resolve)
+        except PermissionDenied as error:
+            raise PermissionDenied(
+                error.message, 'If you trust it, name its network, as in network="10.0.0.0/8".'
+            ) from error
 
     async def aclose(self) -> None:
         """Close every connection."""

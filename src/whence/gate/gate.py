@@ -170,7 +170,9 @@ def check_schema(draft: Draft) -> Fault | None:
     written = draft.written
     if written is None:
         given_text = shown(draft.arguments, 80)
-        message = f"{mounted.name}: the arguments cannot be written as JSON: {given_text}"
+        message = (
+            f"{mounted.name}: the arguments cannot be written as JSON in Unicode: {given_text}"
+        )
         return Fault("INVALID_ARGS", message, _NOT_JSON)
     if len(written) > _MAX_ARGUMENT_BYTES:
         message = f"{mounted.name}: the arguments have {len(written)} bytes"

@@ -51,7 +51,7 @@ def check(mounted: Mounted, arguments: dict[str, Any]) -> tuple[dict[str, Any], 
 def _given(mounted: Mounted, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         _bound_depth(arguments)
-    except ValueError:
+    except (ValueError, TypeError):
         return arguments
     return without_nulls(arguments, mounted.tool.input_schema)
 
@@ -92,7 +92,7 @@ def _containers(item: Any) -> list[Any]:
 def _known(kinds: set[type], allowed: tuple[type, ...]) -> None:
     for kind in kinds:
         if not issubclass(kind, allowed):
-            raise ValueError(f"a {kind.__name__} is among them")
+            raise TypeError(f"a {kind.__name__} is among them")
 
 
 def _fault(mounted: Mounted, arguments: dict[str, Any], unknown: list[str]) -> Fault:

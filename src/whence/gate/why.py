@@ -38,6 +38,8 @@ _GENERIC = frozenset(
 )
 _SAYS_NOTHING = _EMPTY | _GENERIC
 _ENDINGS = ("ing", "ies", "es", "ed", "s")
+_UNSURE = (*_ENDINGS, "σ", "ς")
+"""With one of these a word's stem, or its lower case, may be another one elsewhere."""
 _LONG = 500
 _LONG_WARNING = "why is long; one sentence would do"
 _LONGEST_PLACEHOLDER = 30
@@ -121,7 +123,7 @@ def _has_point(text: str, tool: str, written: bytes) -> bool:
         return False
     own = tool.lower() + written.decode().lower()
     for word in set(text.lower().split()) - _SAYS_NOTHING:
-        if len(word) > 3 and word.isalpha() and not word.endswith(_ENDINGS) and word not in own:
+        if len(word) > 3 and word.isalpha() and not word.endswith(_UNSURE) and word not in own:
             return True
     return False
 

@@ -32,11 +32,14 @@ from whence.loop.shelf import SessionShelf
 from whence.provider.ids import CallIds
 from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Outcome
-from whence.shapes.event import Event
+from whence.shapes.event import Entry, Event
 from whence.shapes.policy import Policy
 from whence.shapes.tool import Effect, Tool
 
 _REMEMBERED = 128
+_REFUSALS = frozenset(
+    {"MISSING_WHY", "INVALID_ARGS", "PARSE_ERROR", "PERMISSION_DENIED", "QUOTA_EXCEEDED"}
+)
 
 
 def new_session_id() -> str:
@@ -185,11 +188,21 @@ def _so_far(journal: Journal) -> tuple[Usage, CallIds]:
     """Quotas and ids are the session's, not of the process that happens to continue it."""
     usage, ids = Usage(calls=journal.calls), CallIds()
     if usage.calls:
-        for entry in last_entries(journal.directory, _REMEMBERED):
+        entries = last_entries(journal.directory, _REMEMBERED)
+        refused = {entry.fields.get("call_id") for entry in entries if _is_refusal(entry)}
+        for entry in entries:
             if entry.type == "tool_call":
-                usage.recent.append(_fingerprint(entry.fields))
-                ids.reserve([str(entry.fields.get("call_id"))])
+                call_id = entry.fields.get("call_id")
+                ids.reserve([str(call_id)])
+                if call_id not in refused:
+                    usage.recent.append(_fingerprint(entry.fields))
     return usage, ids
+
+
+def _is_refusal(entry: Entry) -> bool:
+    """Whether a call ended at the gate: made again with a better reason, it is not a repetition."""
+    error = entry.fields.get("error")
+    return isinstance(error, dict) and error.get("code") in _REFUSALS
 
 
 def _fingerprint(fields: Any) -> bytes:
