@@ -138,3 +138,11 @@ async def test_a_value_that_the_type_cannot_take_is_invalid() -> None:
 
     with pytest.raises(InvalidArgs):
         await answer(half, n="two")
+
+
+def test_a_type_without_a_schema_is_named_with_its_function() -> None:
+    async def paint(colour: object) -> str:
+        return str(colour)
+
+    with pytest.raises(TypeError, match=r"^paint: a type has no JSON Schema: .*object"):
+        tool("paint")(paint)

@@ -95,7 +95,11 @@ def _typed(function: Callable[..., Any], output: object) -> Typed:
     result = output if output is not None else returned
     shown = result not in (None, type(None), Reply, Any)
     handler = _handler(function, arguments, takes_ports=PORTS in hints)
-    return schema_of(arguments), schema_of(result) if shown else None, handler
+    try:
+        return schema_of(arguments), schema_of(result) if shown else None, handler
+    except TypeError as error:
+        said = str(error).rpartition("\n")[2]
+        raise TypeError(f"{function.__name__}: a type has no JSON Schema: {said}") from None
 
 
 class _Late(Tool):
