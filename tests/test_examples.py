@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -87,3 +88,25 @@ def test_make_run_shows_the_embedded_model_with_real_calls(tmp_path: Path) -> No
     assert "docs/decisions.md" in done.stdout
     assert "+- read the manual" in done.stdout
     assert "✓ first" in done.stdout
+
+
+@pytest.mark.requirement("mcp:example")
+def test_the_example_with_a_server_of_its_own_runs(tmp_path: Path) -> None:
+    shutil.copytree(HERE / "examples" / "mcp", tmp_path / "mcp")
+    (tmp_path / "answers.yaml").write_text(
+        "- calls: [{tool: word_count, args: {text: one two three, why: Answer the question}}]\n"
+        "- There are {outcome}\n"
+    )
+    done = subprocess.run(
+        [
+            os.path.join(BIN, "whence"), "run", "counting.chatmd", "How many?",
+            "--model", f"script/{tmp_path}/answers.yaml", "--allow", "word_count",
+        ],
+        cwd=tmp_path / "mcp", capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "✓ word_count" in done.stderr
+    assert "3" in done.stdout
+    assert "word_count" in (tmp_path / "mcp" / ".agent" / "lock.yaml").read_text("utf-8")
