@@ -16,7 +16,7 @@ def certificate(tmp_path: Path) -> ssl.SSLContext:
     if not shutil.which("openssl"):
         pytest.skip("openssl is not installed: no certificate can be made")
     key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", *subject]
     subprocess.run([*made, "-keyout", str(key), "-out", str(cert)], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -3,6 +3,7 @@ lost, and half a call is never taken for a whole one."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -32,7 +33,7 @@ from whence.errors import (
     WhenceError,
 )
 from whence.provider.retry import Timeouts
-from whence.shapes.item import StopReason
+from whence.shapes.item import Message, StopReason
 
 pytestmark = pytest.mark.anyio
 
@@ -469,6 +470,51 @@ async def test_a_key_that_a_server_repeats_is_not_shown(voice: Voice) -> None:
     shown = f"{error} {error.message} {error.suggestion} {error.details}"
     assert KEY not in shown
     assert "Incorrect API key provided: …." in error.message
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        whole({"error": {"message": "no", "type": KEY, "param": KEY}}, 400),
+        whole(b"", 307, None, location=f"https://elsewhere.example/{KEY}"),
+        whole(b"", 200, None, **{f"no header {KEY}": "at all"}),
+    ],
+    ids=["type", "redirect", "head"],
+)
+@pytest.mark.requirement("models:secret")
+async def test_a_key_is_not_shown_wherever_a_server_repeats_it(answer: Answer) -> None:
+    error, _ = await error_of(CHAT, answer)
+
+    assert KEY not in f"{error} {error.message} {error.suggestion} {error.details}"
+    assert "…" in error.message
+
+
+@every_voice
+@pytest.mark.requirement("models:refused-once")
+async def test_a_failure_whose_words_break_off_counts_by_its_status(voice: Voice) -> None:
+    error, asked = await error_of(
+        voice, then_close(whole(b'{"error": {"mess', 413, content_length="1000"))
+    )
+
+    assert isinstance(error, InvalidArgs)
+    assert error.details["status"] == 413
+    assert asked == 1
+
+
+async def test_an_early_answer_to_a_long_request_is_heard() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await whole({"error": {"message": "too much"}}, 413, connection="close")(writer)
+        writer.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    async with model_at(base) as model:
+        conversation = talk(model)
+        conversation.add([Message.of("user", "x" * 20_000_000)])
+        with pytest.raises(InvalidArgs, match="too much"):
+            await heard(conversation)
+    server.close()
 
 
 async def test_an_event_that_never_ends_breaks_off_instead_of_filling_memory(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import random
 import ssl
 from contextlib import aclosing
 from pathlib import Path
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.provider.asking import CHAT, KEY, Naps, Voice, every_voice, heard, model_at, talk
-from tests.replay_server import answering, events, streamed, then_silence, whole
+from tests.replay_server import Answer, answering, events, streamed, then_silence, whole
 from whence.errors import Unavailable
+from whence.provider.http import Line
 from whence.provider.proxy import proxy_of
 from whence.provider.stream import ItemDone, TextDelta
 from whence.shapes.item import Message, StopReason
@@ -152,6 +154,56 @@ async def test_compressed_bytes_that_are_broken_are_asked_for_again() -> None:
     assert len(naps.taken) == 2
 
 
+def packed(body: bytes, how: str = "gzip") -> Answer:
+    return whole(body, 200, "text/event-stream", content_encoding=how)
+
+
+@pytest.mark.requirement("models:packed")
+async def test_packed_wholes_may_follow_each_other() -> None:
+    body = events(*CHAT.says("Hello"))
+    async with (
+        answering(packed(gzip.compress(body[:50]) + gzip.compress(body[50:]))) as server,
+        model_at(server) as model,
+    ):
+        answer = await heard(talk(model))
+
+    assert answer.completion.text == "Hello"
+
+
+@pytest.mark.requirement("models:packed")
+async def test_a_packed_answer_that_breaks_off_keeps_what_came() -> None:
+    begun = gzip.compress(events(*CHAT.words("So far")) + random.Random(1).randbytes(5000))
+    async with answering(packed(begun[:-3000])) as server, model_at(server) as model:
+        answer = await heard(talk(model))
+
+    assert answer.completion.text == "So far"
+    assert answer.completion.stop is StopReason.CUT
+    assert "breaks off" in str(answer.completion.failure)
+
+
+@pytest.mark.requirement("models:packed")
+async def test_a_little_that_holds_very_much_is_unpacked_bit_by_bit() -> None:
+    async with answering(packed(gzip.compress(b"x" * 50_000_000))) as server:
+        line = Line(server.url, {})
+        async with line.post(b"{}") as reply:
+            sizes = [len(piece) async for piece in reply.pieces()]
+        await line.aclose()
+
+    assert sum(sizes) == 50_000_000
+    assert max(sizes) < 1_000_000
+
+
+@pytest.mark.parametrize("how", ["br", "zstd", "gzip, gzip"])
+@pytest.mark.requirement("models:packed")
+async def test_what_cannot_be_unpacked_is_said_at_once(how: str) -> None:
+    naps = Naps()
+    async with answering(packed(b"?", how)) as server, model_at(server, naps=naps) as model:
+        with pytest.raises(Unavailable, match=f"cannot be read here: {how}"):
+            await heard(talk(model))
+
+    assert naps.taken == []
+
+
 @pytest.mark.requirement("models:headers")
 @every_voice
 async def test_a_request_carries_the_key_in_the_providers_own_header(voice: Voice) -> None:
@@ -217,6 +269,7 @@ async def test_a_certificate_that_is_trusted_is_accepted(
         ({"all_proxy": "http://p:1", "no_proxy": ".x.example"}, None),
         ({"all_proxy": "http://p:1", "no_proxy": "*.x.example"}, None),
         ({"all_proxy": "http://p:1", "no_proxy": "x.example:8443"}, None),
+        ({"all_proxy": "http://p:1", "no_proxy": "a.example X.example"}, None),
         ({"all_proxy": "http://p:1", "no_proxy": "x.example:1"}, "http://p:1"),
         ({"all_proxy": "http://p:1", "no_proxy": "i.x.example"}, "http://p:1"),
         ({"all_proxy": "http://p:1", "no_proxy": "pi.x.example"}, "http://p:1"),
@@ -225,6 +278,13 @@ async def test_a_certificate_that_is_trusted_is_accepted(
 @pytest.mark.requirement("models:proxy")
 def test_the_environment_names_the_proxy(environ: dict[str, str], proxy: str | None) -> None:
     assert proxy_of("https://api.x.example:8443/v1", environ) == proxy
+
+
+@pytest.mark.parametrize(("scheme", "port"), [("http", 80), ("https", 443)])
+def test_no_proxy_may_name_the_usual_port(scheme: str, port: int) -> None:
+    environ = {"all_proxy": "http://p:1", "no_proxy": f"x.example:{port}"}
+
+    assert proxy_of(f"{scheme}://x.example/v1", environ) is None
 
 
 @pytest.mark.parametrize(

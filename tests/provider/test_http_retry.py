@@ -34,6 +34,7 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
         ("1e9", "", None),
         ("Thu, 99 Xxx 2026", "", None),
         (".", "", None),
+        ("Thu, 01 Jan 99999999999999999999 00:00:00 GMT", "", None),
     ],
 )
 def test_a_pause_is_seconds_milliseconds_or_a_date(

@@ -97,7 +97,17 @@ def test_a_base_url_may_be_written_as_people_write_it(base: str, speech: str, ur
 
 
 @pytest.mark.parametrize(
-    "base", ["", "gpu:9000/v1", "ftp://h/v1", "http://", "http://h:99999/v1", "http://[::1/v1", "x"]
+    "base",
+    [
+        "",
+        "gpu:9000/v1",
+        "ftp://h/v1",
+        "http://",
+        "http://h:99999/v1",
+        "http://[::1/v1",
+        "x",
+        "http://a b/v1",
+    ],
 )
 def test_a_base_url_that_is_none_is_refused_by_name(base: str) -> None:
     with pytest.raises(InvalidArgs) as raised:

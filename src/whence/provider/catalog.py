@@ -103,6 +103,7 @@ def endpoint(base_url: str, speech: Speech) -> str:
     try:
         parts = urlsplit(base_url.strip())
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        usable = usable and parts.netloc.isprintable() and " " not in parts.netloc
     except ValueError:
         usable = False
     if not usable or "@" in parts.netloc:

@@ -18,7 +18,7 @@ from typing import Self
 import h11
 
 from whence.provider.connection import Connection
-from whence.provider.network import Broken
+from whence.provider.network import Broken, Unheard
 from whence.provider.retry import DEFAULT_TIMEOUTS, Timeouts
 from whence.provider.route import Address, Proxy, Route
 
@@ -26,6 +26,8 @@ _KEEP_OPEN_S = 120.0
 _SETTLE_S = 1.0
 _PACKED = ("gzip", "x-gzip", "deflate")
 _GZIP_OR_ZLIB = 47
+_AT_ONCE = 1 << 18
+"""Bytes that are unpacked before they are looked at: a little can hold very much."""
 
 
 class Line:
@@ -48,6 +50,8 @@ class Line:
         self._headers = (*self._route.headers, *sent)
         self._idle: list[tuple[float, Connection]] = []
         """Since when, and which."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The event loop that they belong to: no other one hears what they say."""
 
     def post(self, body: bytes) -> Reply:
         """The answer to a request; entering the context sends it, leaving it lets go of it."""
@@ -60,25 +64,39 @@ class Line:
 
     async def take(self) -> Connection:
         """A connection that nobody uses: one of those that are open, or another one."""
+        self._leave_other_loops()
         oldest = asyncio.get_running_loop().time() - _KEEP_OPEN_S
         while self._idle:
             since, connection = self._idle.pop()
             if since > oldest and not connection.is_stale():
                 return connection
             await connection.aclose()
+        return await self.open()
+
+    async def open(self) -> Connection:
+        """Another connection."""
         return await self._route.open(self.timeouts)
 
     async def give_back(self, connection: Connection) -> None:
         """Keep a connection for the next request, if it can have one."""
-        if connection.renew():
-            self._idle.append((asyncio.get_running_loop().time(), connection))
-        else:
+        if not connection.renew():
             await connection.aclose()
+            return
+        now = asyncio.get_running_loop().time()
+        self._idle.append((now, connection))
+        while self._idle and self._idle[0][0] < now - _KEEP_OPEN_S:
+            await self._idle.pop(0)[1].aclose()
 
     async def aclose(self) -> None:
         """Close all connections."""
+        self._leave_other_loops()
         while self._idle:
             await self._idle.pop()[1].aclose()
+
+    def _leave_other_loops(self) -> None:
+        if self._loop is not asyncio.get_running_loop():
+            self._loop = asyncio.get_running_loop()
+            self._idle.clear()
 
 
 class Reply:
@@ -98,17 +116,20 @@ class Reply:
             self._deadline = asyncio.get_running_loop().time() + total_s
         try:
             async with asyncio.timeout_at(self._deadline):
-                self._connection = await self._line.take()
-                await self._ask()
+                try:
+                    await self._ask(await self._line.take())
+                except Unheard:
+                    await self._ask(await self._line.open())
         except TimeoutError as error:
             raise self._late() from error
         return self
 
-    async def _ask(self) -> None:
+    async def _ask(self, connection: Connection) -> None:
+        self._connection = connection
         try:
-            self._head = await self._line.ask(self._connection, self._body)
+            self._head = await self._line.ask(connection, self._body)
         except BaseException:
-            await self._connection.aclose()
+            await connection.aclose()
             raise
 
     async def __aexit__(
@@ -135,10 +156,17 @@ class Reply:
         return next(found, b"").decode("latin-1")
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it arrives; what breaks it comes out of the context as `Broken`."""
+        """The body as it arrives; what breaks it comes out of the context as `Broken`.
+
+        Raises:
+            Broken: it is packed in a way that is not known here.
+        """
         self._opened.append(self._connection.pieces())
-        if self.header("content-encoding").lower() in _PACKED:
+        packed = self.header("content-encoding").lower()
+        if packed in _PACKED:
             self._opened.append(_unpacked(self._opened[-1]))
+        elif packed not in ("", "identity"):
+            raise Broken("unreadable", packed)
         if self._deadline is not None:
             self._opened.append(self._until_deadline(self._opened[-1]))
         return self._opened[-1]
@@ -170,7 +198,15 @@ async def _unpacked(packed: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]
     """What a server means that compresses although it was asked not to."""
     unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
     async for piece in packed:
-        try:
-            yield unpack.decompress(piece)
-        except zlib.error as error:
-            raise Broken("broken", f"what it compressed cannot be read: {error}") from error
+        left, plain = piece, b""
+        while left or len(plain) == _AT_ONCE:
+            if unpack.eof:  # one whole after the other is allowed
+                unpack = zlib.decompressobj(_GZIP_OR_ZLIB)
+            try:
+                plain = unpack.decompress(left, _AT_ONCE)
+            except zlib.error as error:
+                raise Broken("broken", f"what it compressed cannot be read: {error}") from error
+            yield plain
+            left = unpack.unconsumed_tail or unpack.unused_data
+    if not unpack.eof:
+        raise Broken("broken", "what it compressed breaks off")

@@ -20,7 +20,7 @@ _ENOUGH = 1 << 18
 _NEXT_ADDRESS_S = 0.25
 """How long one address of a host is waited for before the next is tried beside it."""
 
-Kind: TypeAlias = Literal["unreachable", "untrusted", "silent", "broken"]
+Kind: TypeAlias = Literal["unreachable", "barred", "untrusted", "silent", "broken", "unreadable"]
 
 
 class Broken(Exception):
@@ -30,6 +30,10 @@ class Broken(Exception):
         super().__init__(reason)
         self.kind = kind
         self.reason = reason
+
+
+class Unheard(Broken):
+    """A connection that was kept had ended before the request came."""
 
 
 class Socket(asyncio.Protocol):
@@ -90,7 +94,9 @@ class Socket(asyncio.Protocol):
         """Speak TLS from now on, with a host that proves its name."""
         loop = asyncio.get_running_loop()
         async with _connecting(limit_s):
-            transport = await loop.start_tls(self._transport, self, trusted, server_hostname=host)
+            transport = await loop.start_tls(
+                self._transport, self, trusted, server_hostname=host.rstrip(".")
+            )
             if transport is None:
                 raise ConnectionResetError("it hung up")
             self.connection_made(transport)
@@ -98,15 +104,18 @@ class Socket(asyncio.Protocol):
     async def aclose(self) -> None:
         """Close it without waiting for the other side."""
         self._transport.close()
-        await asyncio.sleep(0)  # a farewell of TLS can leave
-        self._transport.abort()
+        try:
+            await asyncio.sleep(0)  # a farewell of TLS can leave
+        finally:
+            self._transport.abort()
 
     def is_stale(self) -> bool:
         """Whether the other side has hung up or speaks unasked, seen by the event loop or not."""
-        if self._ended or self._arrived:
+        below = self._transport.get_extra_info("socket")  # TLS loses it before it says so
+        if self._ended or self._arrived or below is None or below.fileno() < 0:
             return True
         poll = select.poll()
-        poll.register(self._transport.get_extra_info("socket"), select.POLLIN)
+        poll.register(below, select.POLLIN)
         return bool(poll.poll(0))
 
     def _wake(self) -> None:

@@ -12,8 +12,9 @@ def proxy_of(url: str, environ: Mapping[str, str]) -> str | None:
     parts = urlsplit(url)
     found = _setting(f"{parts.scheme}_proxy", environ) or _setting("all_proxy", environ)
     host = parts.hostname or ""
-    spared = _setting("no_proxy", environ).split(",")
-    if not found or any(_covers(entry.strip().lower(), host, parts.port) for entry in spared):
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    spared = _setting("no_proxy", environ).lower().replace(",", " ").split()
+    if not found or any(_covers(entry, host, port) for entry in spared):
         return None
     return found if "://" in found else f"http://{found}"
 
@@ -22,7 +23,7 @@ def _setting(name: str, environ: Mapping[str, str]) -> str:
     return environ.get(name, environ.get(name.upper(), "")).strip()
 
 
-def _covers(entry: str, host: str, port: int | None) -> bool:
+def _covers(entry: str, host: str, port: int) -> bool:
     """Whether an entry of `no_proxy` is about a host: a name, a domain, an address or a network."""
     if entry == "*":
         return True

@@ -32,8 +32,9 @@ _NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "insufficient_b
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length", "request_too_large")
 _TOO_LONG_WORDS = ("prompt is too long", "context length", "context window", "too many tokens")
 
+_LASTING = ("barred", "untrusted", "unreadable")
 _HINTS = {
-    407: "Write user and password of the proxy into https_proxy.",
+    407: "Write user and password into the proxy's address.",
     413: "Shorten the conversation or send smaller files.",
 }
 
@@ -82,6 +83,10 @@ def lost(asked: Asked, broken: Broken) -> Setback:
             f"cannot reach {where}: {broken.reason}",
             "Check the network, the proxy and the base URL; a server of your own must be running.",
         ),
+        "barred": (
+            f"cannot reach {where}: {broken.reason}",
+            "Write user and password into the proxy's address, or name the host in no_proxy.",
+        ),
         "untrusted": (
             f"{where} is not who it claims to be: {broken.reason}",
             "Check the base URL; a company's own certificate goes into SSL_CERT_FILE.",
@@ -91,8 +96,12 @@ def lost(asked: Asked, broken: Broken) -> Setback:
             f"{where} broke off before it answered: {broken.reason}",
             "Try again; if it happens again, look for a proxy that cuts connections.",
         ),
+        "unreadable": (
+            f"{where} packs its answers in a way that cannot be read here: {broken.reason}",
+            "It was asked not to; let it, or the proxy before it, send them as they are.",
+        ),
     }[broken.kind]
-    return Setback(Unavailable(message, hint), broken.kind != "untrusted")
+    return Setback(Unavailable(message, hint), broken.kind not in _LASTING)
 
 
 def nothing_said(asked: Asked) -> Setback:

@@ -58,11 +58,9 @@ class RemoteModel:
         """Close the connections."""
         await self.line.aclose()
 
-    def discreet(self, failure: Failure) -> Failure:
-        """The failure without the key, where a server repeats it."""
-        if len(self.secret) < _SHORTEST_SECRET or self.secret not in failure.message:
-            return failure
-        return replace(failure, message=failure.message.replace(self.secret, "…"))
+    def discreet(self, said: str) -> str:
+        """What a server said without the key, where it repeats it."""
+        return said.replace(self.secret, "…") if len(self.secret) >= _SHORTEST_SECRET else said
 
 
 class RemoteConversation:
@@ -112,7 +110,7 @@ class RemoteConversation:
                             await reply.settle()
                             break
             except Broken as error:
-                broken = error
+                broken = Broken(error.kind, self._model.discreet(error.reason))
             rest, completion = self._finished(incoming, broken)
             if said or not _is_empty(completion):
                 for delta in rest:
@@ -146,10 +144,15 @@ class RemoteConversation:
         deltas, completion = incoming.finish()
         failure = completion.failure
         if failure is not None:
-            completion = replace(completion, failure=self._model.discreet(failure))
+            completion = replace(completion, failure=self._discreet(failure))
         elif broken is not None and completion.stop is StopReason.CUT:
             completion = replace(completion, failure=Failure(broken.reason))
         return deltas, completion
+
+    def _discreet(self, failure: Failure) -> Failure:
+        hide, words = self._model.discreet, (failure.type, failure.code, failure.param)
+        kind, code, param = (word and hide(word) for word in words)
+        return Failure(hide(failure.message), kind, code, param, failure.status)
 
     def _setback(
         self,
@@ -159,10 +162,11 @@ class RemoteConversation:
         completion: Completion,
     ) -> Setback:
         asked, failure = self._model.asked, completion.failure
-        if broken is not None:
+        if broken is not None and (incoming is None or reply.status < 300):
             return lost(asked, broken)
         if 300 <= reply.status < 400:
-            failure = Failure(f"it leads to {reply.header('location')}", status=reply.status)
+            there = self._model.discreet(reply.header("location"))
+            failure = Failure(f"it leads to {there}", status=reply.status)
         if failure is None:
             return nothing_said(asked)
         if incoming is not None and incoming.is_page:

@@ -81,7 +81,7 @@ def asked_pause(seconds: str, milliseconds: str, now: datetime | None = None) ->
             return float(text) * unit
     try:
         until = parsedate_to_datetime(seconds)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if until.tzinfo is None:
         until = until.replace(tzinfo=UTC)

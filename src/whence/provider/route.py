@@ -5,15 +5,16 @@ from __future__ import annotations
 import base64
 import os
 import ssl
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Self
 from urllib.parse import quote, unquote, urlsplit
 
 from whence.errors import InvalidArgs, Unavailable
-from whence.provider.connection import Connection
-from whence.provider.network import Broken, Socket, connected
+from whence.provider.connection import Connection, Headers
+from whence.provider.network import Broken, Kind, Socket, connected
 from whence.provider.retry import Timeouts
 
 _PORTS = {"http": 80, "https": 443}
@@ -45,7 +46,7 @@ class Address:
         """
         parts = urlsplit(url)
         try:
-            host = (parts.hostname or "").encode("ascii" if parts.netloc.isascii() else "idna")
+            host = (parts.hostname or "").encode("idna")
         except UnicodeError as error:
             raise InvalidArgs(
                 f"{parts.hostname!r} is no name of a host: {error}", "Correct the address."
@@ -115,30 +116,45 @@ class Route:
             Broken: there can be none.
         """
         there, limit_s = self.address, timeouts.connect_s
-        first = self.proxy.address if self.proxy else there
-        socket = await connected(first.host, first.port, limit_s)
-        try:
-            if self.proxy:
-                await self._past(self.proxy, socket, timeouts)
-            if there.scheme == "https":
+        if self.proxy is None:
+            socket = await connected(there.host, there.port, limit_s)
+        else:
+            socket = await self._past(self.proxy, limit_s)
+        if there.scheme == "https":
+            async with _closed_unless_done(socket):
                 await socket.encrypt(self.tls or _system_tls(), there.host, limit_s)
-        except BaseException:
-            await socket.aclose()
-            raise
         return Connection(socket, timeouts.silence_s)
 
-    async def _past(self, proxy: Proxy, socket: Socket, timeouts: Timeouts) -> None:
-        """Let a proxy make a tunnel, where what follows is encrypted."""
-        if proxy.address.scheme == "https":
-            await socket.encrypt(_system_tls(), proxy.address.host, timeouts.connect_s)
-        if self._passes_on:
-            return
+    async def _past(self, proxy: Proxy, limit_s: float) -> Socket:
+        """A connection to a proxy, and through it where what follows is encrypted."""
+        first = proxy.address
+        try:
+            socket = await connected(first.host, first.port, limit_s)
+            async with _closed_unless_done(socket):
+                if first.scheme == "https":
+                    await socket.encrypt(_system_tls(), first.host, limit_s)
+                if not self._passes_on:
+                    await self._tunnel(Connection(socket, limit_s), proxy.headers)
+        except Broken as error:
+            raise Broken(error.kind, f"the proxy at {first.named}: {error.reason}") from error
+        return socket
+
+    async def _tunnel(self, proxy: Connection, login: Headers) -> None:
         end = self.address.end.encode()
-        tunnel = Connection(socket, timeouts.connect_s)
-        answer = await tunnel.ask(b"CONNECT", end, [(b"host", end), *proxy.headers])
+        answer = await proxy.ask(b"CONNECT", end, [(b"host", end), *login])
         if not 200 <= answer.status_code < 300:
             said = bytes(answer.reason).decode("latin-1")
-            raise Broken("unreachable", f"the proxy says {answer.status_code} {said}")
+            kind: Kind = "barred" if 400 <= answer.status_code < 500 else "unreachable"
+            raise Broken(kind, f"it says {answer.status_code} {said}")
+
+
+@asynccontextmanager
+async def _closed_unless_done(socket: Socket) -> AsyncIterator[None]:
+    try:
+        yield
+    except BaseException:
+        await socket.aclose()
+        raise
 
 
 def _login(user: str | None, password: str | None) -> tuple[tuple[bytes, bytes], ...]:
@@ -157,6 +173,12 @@ def _trusted(*settings: str | None) -> ssl.SSLContext:
     """What the system trusts, read once as long as the environment says the same about it."""
     import httpcore2  # knows where systems keep it
 
-    context = httpcore2.default_ssl_context()
+    try:
+        context = httpcore2.default_ssl_context()
+    except OSError as error:
+        raise Unavailable(
+            f"the certificates in {next(filter(None, settings))} cannot be read: {error.strerror}",
+            "Correct SSL_CERT_FILE or SSL_CERT_DIR in the environment, or unset it.",
+        ) from error
     context.set_alpn_protocols(["http/1.1"])
     return context
