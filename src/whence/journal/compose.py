@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from hashlib import sha256
 from time import gmtime, strftime, time
 
 from whence.errors import InvalidArgs
@@ -33,11 +32,9 @@ def record_of(
     text = _text(event)
     if redactor.suspects(text):
         text = _text(redactor.event(event))
-    moment = now()
-    stamp = f'timestamp: "{moment}"\nseq: {seq}\nprev: "{prev}"\nhash: "'
-    lead = b"".join((top, b"## ", moment[11:19].encode(), text, stamp.encode()))
-    digest = sha256(prev.encode() + lead).hexdigest()
-    return b"".join((lead, digest.encode(), END)), digest
+    moment = now().encode()
+    stamped = (top, b"## ", moment[11:19], text, b'timestamp: "', moment, b'"\n')
+    return seal_up(b"".join(stamped), seq, prev)
 
 
 def _text(event: Event) -> bytes:
