@@ -14,7 +14,6 @@ from whence.chatmd.edit import (
     remove,
     remove_attribute,
     replace,
-    replace_parts,
     set_attribute,
 )
 from whence.chatmd.parse import parse
@@ -60,31 +59,6 @@ def test_an_attribute_goes_with_the_space_before_it() -> None:
     assert apply(document, [edit]).source == SOURCE.replace("\tmax_tokens=5", "").encode()
 
 
-def test_other_parts_take_the_place_of_a_body() -> None:
-    document = parse(SOURCE)
-    parts = (Text("see <b> "), Element("doc", {"src": "x"}))
-    edits = [
-        replace_parts(document, first(document, "user"), parts),
-        replace_parts(document, first(document, "tool"), (Element("read", {"path": "d"}),)),
-    ]
-    changed = apply(document, edits)
-
-    assert first(changed, "user").parts == parts
-    assert changed.source == (
-        SOURCE.replace(">hi<", '>RAW|see <b> |RAW<doc src="x"/><')
-        .replace("'x' />", "'x' ><read path=\"d\"/></tool>")
-        .encode()
-    )
-
-
-def test_a_body_may_be_emptied_and_an_open_element_closed() -> None:
-    document = parse("<user>a</user><user>")
-    one, two = document.tagged("user")
-
-    edits = [replace_parts(document, one, ()), replace_parts(document, two, (Text("b"),))]
-    assert apply(document, edits).source == b"<user></user><user>b</user>"
-
-
 def test_an_element_goes_with_its_line() -> None:
     document = parse(SOURCE)
 
@@ -112,7 +86,8 @@ def test_bytes_outside_an_edit_never_change(index: int, text: str) -> None:
     element = elements[index % len(elements)]
     has_text = element.body is not None and element.tag != "tool"
     if has_text:
-        edit = replace_parts(document, element, (Text(text),) if text else ())
+        parts = (Text(text),) if text else ()
+        edit = replace(element, Element(element.tag, element.attributes, parts))
     else:
         name = "model" if element.tag == "config" else "name"
         edit = set_attribute(document, element, name, text)
@@ -144,5 +119,3 @@ def test_what_would_not_be_read_back_is_refused() -> None:
     assert refused.value.suggestion == "Did you mean model?"
     with pytest.raises(InvalidArgs, match="no attribute mode to remove"):
         remove_attribute(document, config, "mode")
-    with pytest.raises(InvalidArgs, match="has no body"):
-        replace_parts(document, config, ())

@@ -14,7 +14,6 @@ from whence.chatmd.render import (
     Rendered,
     render_element,
     render_message,
-    render_nodes,
     render_reasoning,
     render_tool_call,
     render_tool_response,
@@ -22,12 +21,10 @@ from whence.chatmd.render import (
 from whence.chatmd.scan import to_text
 from whence.errors import InvalidArgs
 from whence.shapes.document import (
-    Comment,
     Element,
     Item,
     Message,
     Reasoning,
-    Stray,
     Text,
     ToolCall,
     ToolResponse,
@@ -214,7 +211,3 @@ def test_what_could_not_be_read_back_is_refused() -> None:
         render_message("user", [Element("agent", {"src": "a"}, (Element("tool"),))])
     with pytest.raises(InvalidArgs, match="name of an attribute"):
         render_element(Element("user", {"a b": "c"}))
-    with pytest.raises(InvalidArgs, match="top level"):
-        render_nodes([Stray("words")])
-    with pytest.raises(InvalidArgs, match="-->"):
-        render_nodes([Comment("a --> b")])

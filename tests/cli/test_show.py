@@ -74,6 +74,78 @@ def test_a_transcript_is_sent_as_calls_outcomes_and_documents(whence: Command) -
     assert "https://example.org/x" in ran.err
 
 
+def test_a_torn_history_is_shown_as_a_run_would_send_it(whence: Command) -> None:
+    (whence.workspace / "a.chatmd").write_text(
+        '<tool name="fs.read"/>\n<user>Go</user>\n'
+        '<tool_call tool_call_id="c1" function_name="fs_read">RAW|{"path": "a"}|RAW</tool_call>\n'
+        '<tool_response tool_call_id="gone">RAW|found|RAW</tool_response>\n'
+        "<user>And now?</user>\n"
+    )
+
+    ran = whence("show", "a.chatmd")
+
+    assert ran.code == 0, ran.err
+    messages = ran.json["messages"]
+    assert [message["role"] for message in messages] == [
+        "user", "assistant", "tool", "user", "user",
+    ]  # fmt: skip
+    assert messages[2]["tool_call_id"] == "c1"
+    assert "INTERRUPTED" in messages[2]["content"]
+    assert "found" in json.dumps(messages[3])
+    assert "'gone'" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("flag", "expected"),
+    [
+        ("", "<h1>Hi</h1><p>a <b>b</b></p>"),
+        ("markdown", "# Hi\n\na **b**"),
+        ("strip", "Hi\na\nb"),
+        ("strip markdown", "Hi\na\nb"),
+    ],
+)
+def test_a_local_page_is_shown_as_the_flags_of_its_element_ask(
+    whence: Command, flag: str, expected: str
+) -> None:
+    (whence.workspace / "page.html").write_text("<h1>Hi</h1><p>a <b>b</b></p>")
+    (whence.workspace / "a.chatmd").write_text(
+        f'<user><doc src="page.html" local {flag}/></user>\n'
+    )
+
+    ran = whence("show", "a.chatmd")
+
+    assert ran.json["messages"][0]["content"] == expected
+
+
+def test_a_local_file_that_is_no_text_is_named_and_not_sent(whence: Command) -> None:
+    (whence.workspace / "x.bin").write_bytes(b"PK\x03\x04\0\0")
+    (whence.workspace / "a.chatmd").write_text('<user>See <doc src="x.bin" local/></user>\n')
+
+    ran = whence("show", "a.chatmd")
+
+    assert ran.code == 0
+    assert "PK" not in ran.out
+    assert "x.bin is not a document of text" in ran.err
+
+
+def test_a_mode_takes_its_tools_and_gives_its_role(whence: Command) -> None:
+    (whence.workspace / ".roomodes").write_text(
+        "customModes:\n"
+        "  - {slug: reader, name: Reader, roleDefinition: You only read., groups: [read]}\n"
+    )
+    (whence.workspace / "a.chatmd").write_text(
+        '<config mode="reader"/>\n<tool name="fs.read"/>\n<tool name="fs.write"/>\n'
+        "<system>Be brief.</system>\n<user>Go</user>\n"
+    )
+
+    ran = whence("show", "a.chatmd")
+
+    assert ran.code == 0, ran.err
+    assert [tool["function"]["name"] for tool in ran.json["tools"]] == ["fs_read"]
+    assert "You only read." in json.dumps(ran.json["messages"])
+    assert "Be brief." in json.dumps(ran.json["messages"])
+
+
 def test_a_file_with_errors_is_not_shown(whence: Command) -> None:
     (whence.workspace / "bad.chatmd").write_text('<tool name="fs.raed"/>')
 

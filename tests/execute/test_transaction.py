@@ -216,6 +216,21 @@ def test_a_disk_that_fills_up_changes_nothing(work: Path, limit: int) -> None:
 
 
 @ATOMIC
+@pytest.mark.parametrize("path", ["new.txt", "Readme"])
+def test_an_append_that_does_not_fit_leaves_no_file_behind(work: Path, path: str) -> None:
+    before = tree(work)
+
+    def attempt() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        with pytest.raises(ExecutionFailed, match="nothing was changed"):
+            files(Root(work)).append(path, b"x" * 200)
+
+    assert forked(attempt) == 0
+    assert tree(work) == before
+
+
+@ATOMIC
 def test_a_really_full_disk_changes_nothing(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -78,6 +78,32 @@ def test_modes_come_from_files_and_are_built_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("ending", "encoding", "indent"),
+    [("\n", "utf-8", "  "), ("\r\n", "utf-8-sig", "  "), ("\n", "utf-16", "  "),
+     ("\n", "utf-8", "\xa0\xa0"), ("\n", "utf-8", "\u200b  ")],
+    ids=["plain", "windows", "utf16", "no-break spaces", "zero width"],
+)  # fmt: skip
+def test_a_file_of_modes_is_read_as_editors_and_web_pages_leave_it(
+    tmp_path: Path, ending: str, encoding: str, indent: str
+) -> None:
+    lines = [
+        "customModes:",
+        "- slug: docs",
+        f"{indent}name: 🏗️ 文書",
+        f"{indent}roleDefinition: You write “manuals”.",
+        f"{indent}whenToUse: For documents.",
+        f"{indent}groups: [read]",
+        f"{indent}customInstructions: Keep it short.",
+    ]
+    (tmp_path / ".roomodes").write_bytes(ending.join(lines).encode(encoding))
+
+    mode = load_mode(os.fspath(tmp_path), "docs")
+
+    assert mode.name == "🏗️ 文書"
+    assert mode.role == "You write “manuals”.\n\nKeep it short."
+
+
+@pytest.mark.parametrize(
     "mode",
     ["slug: 'a b'\n  name: x\n  roleDefinition: x\n  groups: []",
      "slug: a\n  name: ''\n  roleDefinition: x\n  groups: []",
@@ -85,7 +111,9 @@ def test_modes_come_from_files_and_are_built_in(tmp_path: Path) -> None:
      "slug: a\n  name: x\n  roleDefinition: x\n  groups: read",
      "slug: a\n  name: x\n  roleDefinition: x\n  groups: [fly]",
      "slug: a\n  name: x\n  roleDefinition: x\n  groups: [read, read]",
-     "slug: a\n  name: x\n  roleDefinition: x\n  groups: [[edit, {fileRegex: '('}]]"],
+     "slug: a\n  name: x\n  roleDefinition: x\n  groups: [[edit, {fileRegex: '('}]]",
+     "slug: a\n  name: x\n  roleDefinition: x\n  groups: [[edit, {fileregex: 'x'}]]",
+     "slug: a\n  name: x\n  roleDefinition: x\n  customInstructions: [x]\n  groups: []"],
 )  # fmt: skip
 def test_a_mode_that_is_wrong_is_refused(tmp_path: Path, mode: str) -> None:
     (tmp_path / ".roomodes").write_text(f"customModes:\n- {mode}\n")

@@ -11,7 +11,7 @@ from tests.loop.agents import Heard, call, load, write_agent
 from whence.errors import BudgetExceeded
 from whence.journal.read import read_entries
 from whence.loop.bind import forked
-from whence.loop.news import CallEnded
+from whence.loop.news import CallEnded, Notice
 from whence.shapes.item import Item, Message, ToolCall, ToolOutcome
 from whence.shapes.policy import Policy, Rule, Verdict
 
@@ -73,6 +73,19 @@ async def test_a_child_gets_no_more_than_its_parent_may(tmp_path: Path) -> None:
         assert not (tmp_path / "x").exists()
     allowed = await load(path, ephemeral=True).run("go")
     assert "bytes_written" in allowed.text
+
+
+async def test_a_childs_command_runs_unasked_where_the_kernel_keeps_it_apart(
+    tmp_path: Path,
+) -> None:
+    command = '<tool name="greet" command="echo hello"/>'
+    answers = [{"calls": [call("greet", arguments=["there"])]}, "{outcome}"]
+    write_agent(tmp_path, answers, command, name="helper")
+    path = write_agent(tmp_path, [{"calls": [call("helper", input="go")]}, "{outcome}"], HELPER)
+    alone = await load(tmp_path / "helper.chatmd", ephemeral=True).run("go")
+    handed_on = await load(path, ephemeral=True).run("go")
+
+    assert handed_on.text == alone.text
 
 
 @pytest.mark.requirement("agents:depth")
@@ -147,6 +160,41 @@ async def test_an_agent_inside_a_message_is_answered_once_while_nothing_changes(
     helper.write_text(helper.read_text("utf-8") + "<system>Changed.</system>\n", "utf-8")
     await load(path, ephemeral=True, session="three").run()
     assert turns("three") == 2
+
+
+@pytest.mark.requirement("agents:inline")
+async def test_an_agent_inside_a_message_is_shown_the_documents_of_its_question(
+    tmp_path: Path,
+) -> None:
+    write_agent(tmp_path, ["noted"], name="helper")
+    (tmp_path / "note.txt").write_text("first version", "utf-8")
+    said = '<user><agent src="helper.chatmd" local>See <doc src="note.txt" local/></agent></user>'
+    path = write_agent(tmp_path, ["ok"], said=said)
+
+    async def turns(session: str) -> int:
+        await load(path, ephemeral=True, session=session).run()
+        directory = tmp_path / ".agent" / "sessions" / session
+        return sum(entry.type == "model_turn" for entry in read_entries(directory))
+
+    assert [await turns("one"), await turns("two")] == [2, 1]
+    (tmp_path / "note.txt").write_text("second version", "utf-8")
+    assert await turns("three") == 2
+
+
+@pytest.mark.parametrize("src", ["https://example.org/x.chatmd", "broken.chatmd", "absent.chatmd"])
+async def test_an_agent_inside_a_message_that_cannot_be_run_is_told_once(
+    tmp_path: Path, src: str
+) -> None:
+    (tmp_path / "broken.chatmd").write_text('<tool name="no_such"/>', "utf-8")
+    path = write_agent(tmp_path, ["ok"], said=f'<user>Hi <agent src="{src}">x</agent></user>')
+    heard = Heard()
+
+    result = await load(path, ephemeral=True).run(on=heard)
+
+    assert result.text == "ok"
+    told = [notice.text for notice in heard.of(Notice) if "<agent" in notice.text]
+    assert len(told) == 1
+    assert src in told[0]
 
 
 @pytest.mark.requirement("agents:fork")

@@ -11,7 +11,17 @@ from email.utils import format_datetime
 
 import pytest
 
-from tests.provider.asking import CHAT, KEY, Naps, Voice, every_voice, heard, model_at, talk
+from tests.provider.asking import (
+    ANTHROPIC,
+    CHAT,
+    KEY,
+    Naps,
+    Voice,
+    every_voice,
+    heard,
+    model_at,
+    talk,
+)
 from tests.replay_server import (
     Answer,
     answering,
@@ -252,6 +262,37 @@ async def test_a_page_in_the_place_of_an_answer_points_at_the_address(voice: Voi
     assert "Please log in" in error.message
     assert "base URL" in error.suggestion
     assert asked == 1
+
+
+@every_voice
+async def test_an_answer_in_one_piece_may_come_under_the_name_of_events(voice: Voice) -> None:
+    answer = whole(voice.whole("Hello"), content_type="text/event-stream")
+    async with answering(answer) as server, model_at(server, voice) as model:
+        assert (await heard(talk(model))).completion.text == "Hello"
+
+
+@every_voice
+async def test_an_error_under_the_name_of_events_is_told_in_its_own_words(voice: Voice) -> None:
+    body = {"error": {"type": "invalid_request_error", "message": "no such voice"}}
+    error, asked = await error_of(voice, whole(body, content_type="text/event-stream"))
+
+    assert (type(error), asked) == (InvalidArgs, 1)
+    assert "no such voice" in error.message
+
+
+async def test_a_failure_in_a_field_of_its_own_is_told() -> None:
+    said = b'error: {"code": 400, "message": "the context is full", "type": "invalid_request"}\n\n'
+    error, asked = await error_of(CHAT, streamed([said]))
+
+    assert (type(error), asked) == (InvalidArgs, 1)
+    assert "the context is full" in error.message
+
+
+async def test_a_request_that_is_too_large_by_its_type_is_too_long() -> None:
+    body = {"type": "error", "error": {"type": "request_too_large", "message": "over 32 MB"}}
+    error, _ = await error_of(ANTHROPIC, whole(body, 413))
+
+    assert error.details["too_long"] is True
 
 
 async def test_a_redirect_is_told_and_no_key_follows_it() -> None:

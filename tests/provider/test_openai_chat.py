@@ -414,5 +414,5 @@ def test_fields_of_a_tool_that_another_provider_added_are_reported() -> None:
     definition = ToolDefinition("f", "", {"type": "object"}, native=native)
 
     assert [str(loss) for loss in openai_chat.encode_tools([definition]).losses] == [
-        "f: fields defer_loading dropped: only anthropic understands them"
+        "f: fields defer_loading dropped: only anthropic understands them, not openai-chat"
     ]

@@ -46,18 +46,11 @@ def test_an_event_without_data_is_none() -> None:
     assert events(b"event: ping\n\ndata: x\n\n") == [SseEvent(b"x")]
 
 
-def test_the_id_stays_and_the_event_name_does_not() -> None:
-    assert events(b"id: 7\nevent: a\ndata: x\n\ndata: y\n\n") == [
-        SseEvent(b"x", "a", "7"),
-        SseEvent(b"y", "message", "7"),
+def test_the_name_of_an_event_is_not_that_of_the_next() -> None:
+    assert events(b"id: 7\nretry: 2500\nevent: a\ndata: x\n\ndata: y\n\n") == [
+        SseEvent(b"x", "a"),
+        SseEvent(b"y"),
     ]
-
-
-def test_the_wait_that_a_server_asks_for_is_known() -> None:
-    reader = SseReader()
-    reader.feed(b"retry: 2500\nretry: soon\n")
-
-    assert reader.retry_ms == 2500
 
 
 def test_a_byte_order_mark_at_the_beginning_is_passed_over() -> None:

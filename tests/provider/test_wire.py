@@ -11,7 +11,7 @@ from whence.provider.exchange import Loss
 from whence.provider.ids import CallIds
 from whence.provider.media import audio_type, kind_of, source_of_url, text_of_data, url_of_source
 from whence.provider.outcomes import mark, unmark
-from whence.provider.wire import build_request, dumps, loads, mend
+from whence.provider.wire import dumps, loads, mend
 from whence.shapes.item import Image, Inline, Link, Message, Part, Stored, Text, Usage
 
 
@@ -40,11 +40,6 @@ def test_half_a_surrogate_pair_is_written_as_a_replacement_at_any_depth() -> Non
 
 def test_two_halves_that_meet_are_one_character() -> None:
     assert mend("\ud83d" + "\ude00") == "😀"
-
-
-def test_a_request_is_its_parts_in_a_row() -> None:
-    assert build_request(b'{"m":[', [b"1", b"2"], b"]}") == b'{"m":[1,2]}'
-    assert build_request(b"[", [], b"]") == b"[]"
 
 
 def test_data_urls_and_links_are_the_same_both_ways() -> None:

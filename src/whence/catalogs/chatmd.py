@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
@@ -246,9 +246,15 @@ async def webpage_to_markdown(
     ports: Ports, url: Annotated[str, "Address; #L10-L80 names lines of a file on GitHub"]
 ) -> Reply:
     """Read a web page, a file on GitHub, a PDF or data from the web as Markdown."""
-    from whence.work.web.page import recent_pages, webpage_to_markdown
+    return await _web_document(ports, url, "markdown")
 
-    page = await webpage_to_markdown(url, http=ports.http, cache=recent_pages(), allow=ports.hosts)
+
+async def _web_document(ports: Ports, url: str, form: Literal["markdown", "text"]) -> Reply:
+    from whence.work.web.page import Form, recent_pages, web_document
+
+    page = await web_document(
+        url, Form(form), http=ports.http, cache=recent_pages(), allow=ports.hosts
+    )
     return Reply(page.markdown, warnings=page.warnings)
 
 
@@ -306,10 +312,7 @@ async def mkdir(ports: Ports, path: Annotated[str, "Directory to make"]) -> str:
 @tool(category="web", source="builtin", effects=(Effect.NETWORK,), sandbox=_WEB)
 async def get_url_content(ports: Ports, url: Annotated[str, "Address of a page"]) -> Reply:
     """Read the visible text of a web page, a line for each piece of it."""
-    from whence.work.web.page import get_url_content, recent_pages
-
-    page = await get_url_content(url, http=ports.http, cache=recent_pages(), allow=ports.hosts)
-    return Reply(page.markdown, warnings=page.warnings)
+    return await _web_document(ports, url, "text")
 
 
 @tool(category="text", source="builtin")

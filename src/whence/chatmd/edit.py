@@ -12,7 +12,7 @@ from whence.chatmd.suggest import attribute_suggestion, shown
 from whence.chatmd.table import opened_at
 from whence.errors import Conflict, InvalidArgs
 from whence.shapes.dataclass import dataclass
-from whence.shapes.document import Document, Element, Part, Span
+from whence.shapes.document import Document, Element, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +73,6 @@ def remove_attribute(document: Document, element: Element, name: str) -> Edit:
     )
 
 
-def replace_parts(document: Document, element: Element, parts: tuple[Part, ...]) -> Edit:
-    """Put other things inside an element."""
-    inside = render_element(Element(element.tag, {}, parts))
-    body = to_bytes(inside[inside.find(">") + 1 : inside.rfind("</")] if parts else "")
-    if element.body is not None:
-        return Edit(element.body, body)
-    if ELEMENTS[element.tag].void:
-        raise InvalidArgs(f"<{element.tag}> has no body.", "Set its attributes instead.")
-    end = _tag_end(document, element)
-    slash = end - 2 if document.source.startswith(b"/>", end - 2) else end
-    return Edit(Span(slash, end), (b">" if slash < end else b"") + body + _closing(element))
-
-
 def replace(element: Element, other: Element) -> Edit:
     """Put one element in the place of another."""
     return Edit(element.span, to_bytes(render_element(other)))
@@ -99,10 +86,6 @@ def remove(document: Document, element: Element) -> Edit:
         newline = document.source.find(b"\n", end, space.end() if space else end)
         end = newline + 1 if newline >= 0 else end
     return Edit(Span(start, end), b"")
-
-
-def _closing(element: Element) -> bytes:
-    return to_bytes(f"</{element.tag}>")
 
 
 def _tag_end(document: Document, element: Element) -> int:

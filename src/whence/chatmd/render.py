@@ -16,7 +16,7 @@ from whence.chatmd.scan import to_bytes
 from whence.chatmd.suggest import closest, shown
 from whence.errors import InvalidArgs
 from whence.shapes.dataclass import dataclass
-from whence.shapes.document import Comment, Document, Element, Node, Part, Text
+from whence.shapes.document import Element, Part, Text
 
 INLINE_BYTES = 65_536
 """A longer text is stored beside the file."""
@@ -72,11 +72,6 @@ class Picture:
 
 
 Content: TypeAlias = "str | Sequence[str | Picture | Element]"
-
-
-def render(document: Document) -> bytes:
-    """The file of a document, byte for byte."""
-    return document.source
 
 
 def render_message(  # noqa: PLR0913 - the attributes of the element, by name
@@ -167,11 +162,6 @@ def render_reasoning(  # noqa: PLR0913 - the attributes of the element, by name
     return Rendered(to_bytes(f"{opening}>\n{inside}</reasoning>\n"))
 
 
-def render_nodes(nodes: Iterable[Node]) -> bytes:
-    """A file with these nodes, one below the other; nothing is stored beside it."""
-    return to_bytes("".join(_node(node) + "\n" for node in nodes))
-
-
 def render_element(element: Element) -> str:
     """One element with everything inside it, in one text.
 
@@ -218,17 +208,6 @@ def _tag(tag: str, attributes: Mapping[str, str | None], *, flags: bool = False)
         elif flags:
             written.append(name)
     return " ".join(written)
-
-
-def _node(node: Node) -> str:
-    if isinstance(node, Element):
-        return render_element(node)
-    if isinstance(node, Comment) and "-->" not in node.text:
-        return f"<!--{node.text}-->"
-    raise InvalidArgs(
-        f"{shown(node.text)} cannot stand at the top level.",
-        "Put it into a message, and leave `-->` out of comments.",
-    )
 
 
 def _part(part: Part, around: str) -> str:

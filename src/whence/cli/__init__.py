@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 TYPE_CHECKING = False
@@ -25,9 +26,12 @@ COMMANDS = {
     "models": "which models can be used here; install fetches the embedded one",
     "new": "write a starter agent file",
     "run": "run an agent file to its answer",
+    "serve": "offer agent files and tools to other programs over MCP",
     "show": "exactly what a model would be sent",
     "tools": "the tools that can be called, with their schemas",
 }
+
+_OPTIONS = ("--version", "--help", "-C", "--session")
 
 _HELP = """\
 usage: whence [--version] [--help] [-C DIR] [--session ID] COMMAND …
@@ -37,19 +41,25 @@ Agents as text files, whose every tool call says why.
 commands:
 {commands}
 
-whence COMMAND --help says more. An example:
-  whence call fs.ls '{{"path": ".", "why": "See what this project is made of"}}'
+whence COMMAND --help says more. To begin with:
+  whence new agent.chatmd
+  whence run agent.chatmd "List the files here"
+  whence log show
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; exit code 0 fine, 1 failed, 2 wrong usage, 130 interrupted."""
+    if argv is None:
+        _ready_streams()
     arguments = _command_first(list(sys.argv[1:] if argv is None else argv))
     if arguments in (["--version"], ["-V"]):
         from whence import __version__
 
         print(f"whence {__version__}")
         return 0
+    if arguments[:1] == ["help"] and arguments[1:] and arguments[1] in COMMANDS:
+        arguments = [arguments[1], *arguments[2:], "--help"]
     if not arguments or arguments[0] in ("--help", "-h", "help"):
         listed = "\n".join(f"  {name:<9}{text}" for name, text in COMMANDS.items())
         print(_HELP.format(commands=listed), end="")
@@ -67,6 +77,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _ready_streams() -> None:
+    """Missing streams lead nowhere, and a terminal need not know every character."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115 - for as long as we run
+        elif mode == "w":
+            stream.reconfigure(errors="replace")
+
+
 def _command_first(arguments: list[str]) -> list[str]:
     """`-C DIR` and `--session ID` may stand before the command, too."""
     before: list[str] = []
@@ -79,7 +99,14 @@ def _command_first(arguments: list[str]) -> list[str]:
 def _unknown(name: str) -> int:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, COMMANDS, n=1)
-    hint = f"Did you mean `whence {close[0]}`?" if close else "`whence --help` lists the commands."
-    print(f"whence: there is no command {name!r}. {hint}", file=sys.stderr)
+    kind, known = ("option", _OPTIONS) if name.startswith("-") else ("command", tuple(COMMANDS))
+    close = get_close_matches(name, known, n=1)
+    said, hint = f"there is no {kind} {name!r}", "`whence --help` lists what there is."
+    if name in _OPTIONS:
+        said = f"{name} needs a value, and a command behind it"
+    elif name.endswith((".chatmd", ".md")):
+        hint = f"Did you mean `whence run {name}`?"
+    elif close:
+        hint = f"Did you mean `whence {close[0]}`?"
+    print(f"whence: {said}. {hint}", file=sys.stderr)
     return 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import termios
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
@@ -54,6 +55,8 @@ async def _typed() -> str:
     """The line that a person types; waiting for it can be given up, unlike in a thread."""
     loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
     line: asyncio.Future[str] = loop.create_future()
+    # What was typed before the question was there cannot be an answer to it.
+    termios.tcflush(terminal, termios.TCIFLUSH)
 
     def read() -> None:
         if not line.done():

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
-from whence.cli.options import add_policy, add_session, add_workspace
-from whence.cli.text import json_bytes
+from whence.cli.options import add_policy, add_session, add_tools, add_workspace
+from whence.cli.text import print_json
 
 if TYPE_CHECKING:
     from whence.shapes.call import Call, Outcome
@@ -31,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
     add_session(parser)
     add_policy(parser)
+    add_tools(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -75,4 +75,4 @@ async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
 
 def print_outcome(outcome: Outcome) -> None:
     """The outcome as JSON on stdout."""
-    sys.stdout.buffer.write(json_bytes(outcome.as_json(), indent=2) + b"\n")
+    print_json(outcome.as_json(), indent=2)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_workspace
-from whence.cli.text import harmless
+from whence.cli.text import counted, harmless, print_json
 
 if TYPE_CHECKING:
     from whence.chatmd.include import Located
@@ -37,7 +37,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Every problem of every file."""
-    from whence.cli.log import print_json
     from whence.cli.options import workspace_of
 
     workspace = workspace_of(options)
@@ -54,8 +53,8 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         print_json(listed)
     else:
-        files = len(options.files)
-        print(f"{files} file{'s'[: files != 1]}: {errors} errors, {warnings} warnings")
+        files = counted(len(options.files), "file")
+        print(f"{files}: {counted(errors, 'error')}, {counted(warnings, 'warning')}")
     return 1 if errors or (options.strict and warnings) else 0
 
 

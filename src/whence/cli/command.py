@@ -6,9 +6,31 @@ import argparse
 import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 from whence.cli import COMMANDS
 from whence.errors import UsageError, WhenceError
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in two lines what is wrong with a command line, not all that could be right."""
+
+    def error(self, message: str) -> NoReturn:
+        """End the program: what is wrong, and what to do."""
+        self.exit(2, f"{self.prog}: {message}\n{self._advice(message)}\n")
+
+    def _advice(self, message: str) -> str:
+        from difflib import get_close_matches
+
+        more = f"`{self.prog} --help` says more."
+        if not message.startswith("unrecognized arguments: "):
+            return more
+        wrong = message.split()[2].partition("=")[0]
+        if not wrong.startswith("-"):
+            return f"Put words that belong together in quotes. {more}"
+        known = [name for action in self._actions for name in action.option_strings]
+        close = get_close_matches(wrong, known, n=2, cutoff=0.75)
+        return f"Did you mean {' or '.join(close)}? {more}" if close else more
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
@@ -32,7 +54,7 @@ def _go(there: str | None) -> None:
 def run(name: str, arguments: list[str]) -> int:
     """Parse and run; whatever goes wrong is said in two lines, never in a traceback."""
     module = import_module(f"whence.cli.{name}")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"whence {name}",
         description=f"{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}.",
         epilog=module.EXAMPLE,
@@ -59,16 +81,29 @@ def run(name: str, arguments: list[str]) -> int:
         print(f"whence {name}: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader went away; what is still buffered must not be flushed into its absence.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()  # the reader went away
         return 1
     except Exception as error:
         if os.environ.get("WHENCE_DEBUG"):
             raise
-        print(
-            f"whence {name}: a bug: {type(error).__name__}: {error}\n"
-            "Nothing that was acknowledged is lost; WHENCE_DEBUG=1 shows where it happened.",
-            file=sys.stderr,
-        )
+        print(f"whence {name}: {_unforeseen(error)}", file=sys.stderr)
         return 1
     return code
+
+
+def _unforeseen(error: Exception) -> str:
+    """What went wrong with the machine, or else with us, and what to do."""
+    if isinstance(error, OSError):
+        if error.filename is None:
+            _forget_output()
+        at = "" if error.filename is None else f"{error.filename!r}: "
+        return f"{at}{error.strerror or error}\nCheck the path, your rights and the space there."
+    return (
+        f"a bug: {type(error).__name__}: {error}\n"
+        "Nothing that was acknowledged is lost; WHENCE_DEBUG=1 shows where it happened."
+    )
+
+
+def _forget_output() -> None:
+    """Keep what is still buffered from being written, once more in vain, when the program ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
     found = asyncio.run(examine())
     if options.format == "json":
-        from whence.cli.log import print_json
+        from whence.cli.text import print_json
 
         print_json(_as_json(found))
     else:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from whence.cli.options import add_policy, add_workspace
-from whence.cli.text import json_bytes
+from whence.cli.options import add_policy, add_tools, add_workspace
+from whence.cli.text import print_json
 from whence.shapes.glyph import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_workspace(parser)
     add_policy(parser)
+    add_tools(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     call = read_call(options.tool, options.arguments)
     found = explain(call, toolbox, policy, Usage(), root.locate)
     if options.json:
-        print(json_bytes(_as_json(found), indent=2).decode())
+        print_json(_as_json(found), indent=2)
     else:
         _show(found)
     return 0 if found.verdict == "allowed" else 1

@@ -52,6 +52,8 @@ def run(options: argparse.Namespace) -> int:
 
             asked = compare_servers(agent, workspace, os.environ, update=options.update)
             held += asyncio.run(asked)
+    if not held:
+        print("nothing to pin: every tool is built in")
     for one in held:
         _show(one, accepted=options.update)
     if not options.check:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.cli.log_edits import configure_undo, diff, undo
 from whence.cli.options import add_session, add_workspace
-from whence.cli.text import harmless, json_bytes
+from whence.cli.text import harmless, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,10 +62,9 @@ def _add(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,7 +93,12 @@ def _session_directory(options: argparse.Namespace) -> str:
             f"no session was recorded below {sessions!r}",
             "Make a call first, or choose with -C DIR.",
         )
-    return os.path.join(sessions, name)
+    directory = os.path.join(sessions, name)
+    if not os.path.isdir(directory):
+        newest = newest_session(sessions)
+        hint = f"The newest is {newest}; " if newest else ""
+        raise NotFound(f"there is no session {name!r}", f"{hint}`ls {sessions}` lists them all.")
+    return directory
 
 
 def _show(options: argparse.Namespace, directory: str) -> int:
@@ -110,8 +114,13 @@ def _show(options: argparse.Namespace, directory: str) -> int:
             from collections import deque
 
             entries = deque(entries, maxlen=options.last)
+    found = False
     for entry in entries:
+        found = True
         print_json(_entry_json(entry)) if options.format == "json" else print(_line(entry))
+    if not found:
+        sought = " and ".join(f"{key} {getattr(options, key)!r}" for key in wanted)
+        print(f"whence log: there is no event of the {sought}", file=sys.stderr)
     return 0
 
 
@@ -222,8 +231,3 @@ def _stats(options: argparse.Namespace, directory: str) -> int:
         print(f"  ✗ {code:<18} {count:>6}")
     print(f"  weak reasons: {found.weak_whys}, violations: {found.violations}")
     return 0
-
-
-def print_json(value: Any) -> None:
-    """One value, one line."""
-    sys.stdout.write(json_bytes(value).decode() + "\n")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import os
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_policy
-from whence.cli.text import harmless
+from whence.cli.text import harmless, print_json
 
 if TYPE_CHECKING:
     from whence.loop.netdiff import Cause, NetChange
@@ -45,15 +46,16 @@ def undo(options: argparse.Namespace, directory: str) -> int:
 
 
 async def _undo(options: argparse.Namespace, directory: str) -> Outcome:
+    from whence.catalogs import load_catalogs
     from whence.cli.approve import terminal_approver
-    from whence.cli.options import policy_of, tools_of, workspace_of
+    from whence.cli.options import policy_of, workspace_of
     from whence.declare.toolbox import Toolbox
     from whence.journal.read import last_entries
     from whence.loop.session import Session
     from whence.loop.undo import NAME, plan, undo_tool
 
     recorded = plan(directory, options.call)
-    tools = (*tools_of(options), undo_tool(directory, recorded))
+    tools = (*load_catalogs(), undo_tool(directory, recorded))
     ended = last_entries(directory, 1)[0].type == "session_end"
     session = Session(
         workspace_of(options),
@@ -84,16 +86,16 @@ def _print_undone(outcome: Outcome, call: str) -> None:
 
 
 def diff(options: argparse.Namespace, directory: str) -> int:
-    """Print the net change of a session."""
+    """Print the net change of a session, to programs in UTF-8 whatever the locale says."""
     from whence.cli.options import workspace_of
     from whence.loop.netdiff import net_changes
 
+    if not sys.stdout.isatty() and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
     found = 0
     for change in net_changes(directory, workspace_of(options)):
         found += 1
         if options.format == "json":
-            from whence.cli.log import print_json
-
             print_json(asdict(change))
         else:
             _print_change(change)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_workspace
-from whence.cli.text import json_bytes
+from whence.cli.text import print_json
 from whence.shapes.glyph import visible
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     )  # fmt: skip
     offer = asyncio.run(_offer(server, workspace_of(options)))
     if options.json:
-        print(json_bytes(offer, indent=2).decode())
+        print_json(offer, indent=2)
     else:
         _show(offer)
     return 0

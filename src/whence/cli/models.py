@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from whence.cli.text import json_bytes
+from whence.cli.text import print_json
 
 if TYPE_CHECKING:
     from whence.provider.local.weights import Progress
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     listed = _listed()
     if options.format == "json":
         value = {"models": listed, "embedded": {"can": CAN, "cannot": CANNOT}}
-        print(json_bytes(value, indent=2).decode())
+        print_json(value, indent=2)
     else:
         _print(listed)
     return 0

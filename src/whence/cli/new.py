@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
     text = _text(options)
     with open(options.file, "w" if options.force else "x", encoding="utf-8") as file:
         file.write(text)
-    print(f"{options.file} written; next: whence check {options.file}")
+    asked = ' "List the files here"' if text.endswith("<user>\n\n</user>\n") else ""
+    print(f"{options.file} written; next: whence run {options.file}{asked}")
     return 0
 
 
@@ -65,6 +66,7 @@ def _text(options: argparse.Namespace) -> str:
 
 def _tools(options: argparse.Namespace) -> list[str]:
     from whence.catalogs import load_catalogs
+    from whence.cli.options import closest_tools
     from whence.declare.toolbox import Toolbox
     from whence.errors import UsageError
 
@@ -73,13 +75,15 @@ def _tools(options: argparse.Namespace) -> list[str]:
     toolbox = Toolbox(load_catalogs())
     for name in names:
         if toolbox.find(name) is None:
-            close = ", ".join(toolbox.names.closest(name)) or "`whence tools` lists them"
-            raise UsageError(f"there is no built-in tool {name!r}", f"Closest names: {close}.")
+            raise UsageError(f"there is no built-in tool {name!r}", closest_tools(name, toolbox))
     return names
 
 
 def _asked(given: str | None, question: str, default: str) -> str:
     if given is not None or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return default if given is None else given
-    said = input(f"{question} [{default}] " if default else f"{question} ")
-    return said.strip() or default
+    try:
+        return input(f"{question} [{default}] " if default else f"{question} ").strip() or default
+    except EOFError:  # Ctrl-D: no more answers
+        print()
+        return default

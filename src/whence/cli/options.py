@@ -49,6 +49,10 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
         help="how much of a reason a call must give (default: required)",
     )
     parser.add_argument("--mode", metavar="NAME", help="hold the call to a mode's tools")
+
+
+def add_tools(parser: argparse.ArgumentParser) -> None:
+    """Which built-ins there are, and what they may reach."""
     parser.add_argument("--catalog", metavar="NAME", help="only the tools of this catalog")
     parser.add_argument(
         "--network",
@@ -76,7 +80,8 @@ def _held(tool: Tool, hosts: tuple[str, ...]) -> Tool:
 
 def policy_of(options: argparse.Namespace, toolbox: Toolbox) -> Policy:
     """The policy that the options describe; the files in the workspace are not read here."""
-    from whence.loop.settings import load_mode, rules_from
+    from whence.loop.rules import rules_from
+    from whence.loop.settings import load_mode
     from whence.shapes.policy import Policy, Verdict, WhyPolicy
 
     written = {verdict: getattr(options, verdict.value) for verdict in Verdict}
@@ -87,27 +92,13 @@ def policy_of(options: argparse.Namespace, toolbox: Toolbox) -> Policy:
     )
 
 
-def load_runnable(path: str, workspace: str) -> AgentFile:
-    """An agent file without errors; its first error is the answer where it has one."""
-    from whence.errors import ParseError
-    from whence.loop.agent_file import load_agent
-
-    agent = load_agent(path, workspace)
-    for located in agent.problems():
-        found = located.diagnostic
-        if found.severity == "error":
-            where = f"{located.path}:{found.line}:{found.column}"
-            raise ParseError(
-                f"{where}: {found.message}", f"{found.suggestion} `whence check` has all."
-            )
-    return agent
-
-
 def load_connected(path: str, workspace: str) -> AgentFile:
     """An agent file without errors, with the tools of its MCP servers, which are asked.
 
     What a person should know of them goes to standard error.
     """
+    from whence.loop.agent_file import load_runnable
+
     agent = load_runnable(path, workspace)
     if not agent.resolved.servers:
         return agent
@@ -121,6 +112,12 @@ def load_connected(path: str, workspace: str) -> AgentFile:
     for note in notes:
         print(visible(f"note: {note}"), file=sys.stderr)
     return agent
+
+
+def closest_tools(name: str, toolbox: Toolbox) -> str:
+    """What to do about a name that no tool has."""
+    close = toolbox.names.closest(name)
+    return f"Did you mean {' or '.join(close)}?" if close else "`whence tools` lists them all."
 
 
 def workspace_of(options: argparse.Namespace) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -55,9 +54,6 @@ def reporter(*, as_json: bool, quiet: bool) -> Reporter:
     """The one for where the output goes."""
     if as_json:
         return JsonLines(sys.stdout.buffer)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal need not know every character
     return Lines(sys.stdout, sys.stderr, quiet=quiet, live=sys.stderr.isatty())
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from whence.cli.options import PROTOCOLS, add_workspace
-from whence.cli.text import harmless_json
+from whence.cli.text import counted, harmless_json
 
 EXAMPLE = """\
 The request goes to standard output, the estimate of its tokens to standard error.
@@ -44,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     tools = sum(shown.tool_tokens.values())
     print(
-        f"about {shown.message_tokens} tokens in {shown.messages} messages, "
-        f"{tools} in {len(shown.tool_tokens)} tools",
+        f"about {shown.message_tokens} tokens in {counted(shown.messages, 'message')}, "
+        f"{tools} in {counted(len(shown.tool_tokens), 'tool')}",
         file=sys.stderr,
     )
     for name, size in sorted(shown.tool_tokens.items(), key=lambda item: -item[1]):

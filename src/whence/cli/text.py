@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 from unicodedata import combining, east_asian_width
 
@@ -30,11 +31,21 @@ def json_bytes(value: Any, indent: int = 0) -> bytes:
     return harmless_json(msgspec.json.format(written, indent=indent) if indent else written)
 
 
+def print_json(value: Any, indent: int = 0) -> None:
+    """A value as JSON on standard output, in UTF-8 whatever the terminal speaks."""
+    sys.stdout.buffer.write(json_bytes(value, indent) + b"\n")
+
+
 def harmless_json(written: bytes) -> bytes:
     """The same JSON, with escapes for what a terminal would obey."""
     if written.isascii() and b"\x7f" not in written:
         return written
     return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", written.decode()).encode()
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of them: 1 file, 2 files."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def width_of(text: str) -> int:

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import PROTOCOLS, add_workspace
-from whence.cli.text import json_bytes
+from whence.cli.text import print_json
 
 if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json or single:
         listed = [_as_json(item) for item in mounted]
         value = listed[0] if single else listed
-        print(json_bytes(value, indent=2).decode())
+        print_json(value, indent=2)
         return 0
     width = max((len(item.name) for item in mounted), default=0)
     for item in mounted:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _chosen(options: argparse.Namespace) -> tuple[list[Mounted], bool]:
     """The tools to show, and whether one was asked for by name."""
-    from whence.cli.options import load_connected, tools_of, workspace_of
+    from whence.cli.options import closest_tools, load_connected, tools_of, workspace_of
     from whence.declare.toolbox import Toolbox
     from whence.errors import NotFound
 
@@ -72,8 +72,8 @@ def _chosen(options: argparse.Namespace) -> tuple[list[Mounted], bool]:
     if options.name and not file:
         found = toolbox.find(options.name)
         if found is None:
-            close = ", ".join(toolbox.names.closest(options.name))
-            raise NotFound(f"unknown tool {options.name!r}", f"Closest names: {close}.")
+            hint = closest_tools(options.name, toolbox)
+            raise NotFound(f"unknown tool {options.name!r}", hint)
         return [found], True
     return _of_mode(list(toolbox), options) if options.mode else list(toolbox), False
 

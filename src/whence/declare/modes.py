@@ -13,6 +13,8 @@ from whence.shapes.policy import Mode
 
 GROUPS = ("read", "edit", "command", "mcp", "modes")
 _RETIRED = "browser"
+_OPTIONS = ("fileRegex", "description")
+_INDENTED = re.compile("^[ \xa0\u200b-\u200d\u2060]+", re.MULTILINE)
 
 BUILT_IN: Mapping[str, Mode] = {
     mode.slug: mode
@@ -38,7 +40,7 @@ def find_mode(slug: str, custom: Mapping[str, Mode]) -> Mode:
 def parse_modes(text: str, source: str) -> dict[str, Mode]:
     """The modes of a `customModes` file; one wrong mode makes the whole file wrong."""
     try:
-        loaded = yaml.load(text.lstrip("\ufeff"), Loader=yaml.CSafeLoader)
+        loaded = yaml.load(_plain(text), Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise ParseError(f"{source} is not YAML: {error}", "Correct it there.") from None
     listed = loaded.get("customModes") if isinstance(loaded, dict) else None
@@ -55,6 +57,12 @@ def parse_modes(text: str, source: str) -> dict[str, Mode]:
     return modes
 
 
+def _plain(text: str) -> str:
+    """What was copied from a web page is often indented with spaces that YAML does not know."""
+    known = str.maketrans({"\xa0": " ", **dict.fromkeys("\u200b\u200c\u200d\u2060")})
+    return _INDENTED.sub(lambda found: found[0].translate(known), text.lstrip("\ufeff"))
+
+
 def _mode(entry: Any, where: str) -> Mode:
     if not isinstance(entry, dict):
         raise ParseError(f"{where} is not a mapping", "Give it slug, name, roleDefinition, groups.")
@@ -64,12 +72,16 @@ def _mode(entry: Any, where: str) -> Mode:
     for key, value in (("name", name), ("roleDefinition", role)):
         if not isinstance(value, str) or not value.strip():
             raise ParseError(f"{where} ({slug}): {key} is {value!r}", "Give it a text.")
+    more = entry.get("customInstructions")
+    if not isinstance(more, str | None):
+        raise ParseError(f"{where} ({slug}): customInstructions is {more!r}", "Give it a text.")
     groups = entry.get("groups")
     if not isinstance(groups, list):
         raise ParseError(
             f"{where} ({slug}): groups is {groups!r}", f"List some of {', '.join(GROUPS)}."
         )
-    return Mode(slug, str(name), _groups(groups, f"{where} ({slug})"), str(role))
+    told = "\n\n".join(text.strip() for text in (str(role), more or "") if text.strip())
+    return Mode(slug, str(name), _groups(groups, f"{where} ({slug})"), told)
 
 
 def _groups(listed: list[Any], where: str) -> dict[str, str | None]:
@@ -82,6 +94,12 @@ def _groups(listed: list[Any], where: str) -> dict[str, str | None]:
             raise ParseError(f"{where}: unknown group {name!r}", f"Groups: {', '.join(GROUPS)}.")
         if name in groups:
             raise ParseError(f"{where}: group {name!r} stands twice", "Keep one of them.")
+        unknown = next((key for key in options if key not in _OPTIONS), None)
+        if unknown is not None:
+            raise ParseError(
+                f"{where}: group {name!r} has no option {unknown!r}",
+                f"Options: {', '.join(_OPTIONS)}.",
+            )
         groups[name] = _regex(options.get("fileRegex"), where)
     return groups
 

@@ -32,9 +32,9 @@ class Cursor:
         self.text = text
         self.at = 0
 
-    def peek(self, ahead: int = 0) -> str:
+    def peek(self) -> str:
         """The character there; empty at the end."""
-        return self.text[self.at + ahead : self.at + ahead + 1]
+        return self.text[self.at : self.at + 1]
 
     def take(self, sign: str) -> bool:
         """Go past the sign if it stands here."""

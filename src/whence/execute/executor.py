@@ -129,6 +129,12 @@ def _bytes_of(text: str) -> bytes:
 
 def _unavailable(admitted: Admitted) -> Fault:
     tool = admitted.mounted.tool
+    if tool.source == "builtin":
+        return Fault(
+            "UNAVAILABLE",
+            f"{tool.name} needs a conversation, and there is none here",
+            "Declare it in an agent file, and have `whence run` run that.",
+        )
     return Fault(
         "UNAVAILABLE",
         f"{tool.name} is declared, but its source ({tool.source}) cannot be reached",

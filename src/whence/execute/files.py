@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,6 +11,7 @@ from dataclasses import replace
 
 from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied
 from whence.execute import names
+from whence.execute.draft import Draft
 from whence.execute.edits import Hashing
 from whence.execute.ports import Change, Writer
 from whence.execute.reading import ConfinedFiles, os_error, require_regular, translated
@@ -31,22 +31,18 @@ class WorkspaceFiles(ConfinedFiles):
             present = names.status(directory, name)
             _require_writable(path, directory, name, present)
             mode = self._mode(present, like)
-            temporary = _temporary()
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            descriptor = os.open(temporary, flags, mode or 0o666, dir_fd=directory)
-            try:
-                with os.fdopen(descriptor, "wb") as out:
-                    content = Hashing(out=out)
-                    yield content
-                    out.flush()
-                    names.dress(out.fileno(), mode, present)
-                    os.fdatasync(out.fileno())
+            with (
+                Draft(directory, mode) as draft,
+                os.fdopen(draft.descriptor, "wb", closefd=False) as out,
+            ):
+                content = Hashing(out=out)
+                yield content
+                out.flush()
+                names.dress(draft.descriptor, mode, present)
+                os.fdatasync(draft.descriptor)
                 label = self._label(path)
                 self._edits.begin(label, directory, name)
-                os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
-            except BaseException:
-                names.unlink_if_there(directory, temporary)
-                raise
+                draft.replace(name)
             self._edits.wrote(label, directory, name, content)
 
     def append(self, path: str, data: bytes) -> None:
@@ -54,12 +50,15 @@ class WorkspaceFiles(ConfinedFiles):
         with self._parent(path) as (directory, name), translated(path):
             label = self._label(path)
             self._edits.begin(label, directory, name, keep=False)
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            descriptor = os.open(name, flags | os.O_CLOEXEC, 0o666, dir_fd=directory)
+            descriptor, is_new = _open_to_append(directory, name)
             try:
                 before = os.fstat(descriptor)
                 require_regular(path, before)
                 _append_whole(descriptor, data, before.st_size)
+            except BaseException:
+                if is_new:
+                    names.unlink_if_there(directory, name)
+                raise
             finally:
                 os.close(descriptor)
             self._edits.appended(label, directory, name, data)
@@ -220,18 +219,16 @@ class WorkspaceFiles(ConfinedFiles):
         if target.found is None and target.directory and self._place(change.path).inside:
             self.make_directories(target.directory)
         with self._parent(change.path) as (directory, name):
-            temporary, label = _temporary(), self._label(change.path)
-            try:
-                names.write_beside(directory, temporary, change.content, target.mode, target.found)
+            label = self._label(change.path)
+            with Draft(directory, target.mode) as draft:
+                names.fill(draft.descriptor, change.content, target.mode, target.found)
                 if not names.is_same(directory, name, target.found):
                     raise changed_meanwhile(change.path)
                 self._edits.begin(label, directory, name)
                 if target.found is None:
-                    names.move_to_free_name(directory, temporary, name)
+                    draft.take(name)
                 else:
-                    os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
-            finally:
-                names.unlink_if_there(directory, temporary)
+                    draft.replace(name)
             self._edits.wrote(label, directory, name, change.content)
 
     def _change_all(self, targets: list[Target]) -> None:
@@ -300,8 +297,13 @@ def _require_writable(path: str, directory: int, name: str, found: os.stat_resul
         )
 
 
-def _temporary() -> str:
-    return f".whence-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+def _open_to_append(directory: int, name: str) -> tuple[int, bool]:
+    """A descriptor, and whether the file is new."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        return os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=directory), True
+    except FileExistsError:
+        return os.open(name, flags, dir_fd=directory), False
 
 
 def _append_whole(descriptor: int, data: bytes, size_before: int) -> None:

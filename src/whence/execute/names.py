@@ -25,11 +25,16 @@ def write_beside(
     """
     descriptor = os.open(name, _NEW_FILE, 0o666 if mode is None else mode & 0o777, dir_fd=directory)
     try:
-        write_whole(descriptor, content)
-        dress(descriptor, mode, old)
-        os.fdatasync(descriptor)
+        fill(descriptor, content, mode, old)
     finally:
         os.close(descriptor)
+
+
+def fill(descriptor: int, content: bytes, mode: int | None, old: os.stat_result | None) -> None:
+    """Give a new file its content, mode and owner, and make it durable."""
+    write_whole(descriptor, content)
+    dress(descriptor, mode, old)
+    os.fdatasync(descriptor)
 
 
 def dress(descriptor: int, mode: int | None, old: os.stat_result | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import msgspec
 
 from whence.declare.toolbox import Mounted, Toolbox
-from whence.errors import Conflict, InvalidArgs, ParseError
+from whence.errors import Conflict, InvalidArgs
 from whence.gate import schema
 from whence.loop import events
-from whence.loop.agent_file import AgentFile, load_agent
+from whence.loop.agent_file import AgentFile, load_runnable
 from whence.loop.bind import ask_agent, bind, message_of
 from whence.loop.budget import Budget
 from whence.loop.compact import LIMIT
@@ -39,14 +39,12 @@ from whence.loop.transcript import Transcript
 from whence.provider.model import Model
 from whence.provider.wire import mend
 from whence.shapes.item import Message
-from whence.shapes.policy import Policy, Rule, Verdict
-from whence.shapes.tool import Effect, Tool
+from whence.shapes.policy import Policy
+from whence.shapes.tool import Tool
 from whence.shapes.web import PUBLIC
 
 if TYPE_CHECKING:
     from whence.loop.servers import Servers
-
-_QUIET = frozenset({Effect.READ})
 
 
 class Agent:
@@ -105,7 +103,7 @@ class Agent:
             Conflict: There is a file where the copy should be.
         """
         name = os.fspath(path)
-        file = _runnable(name, os.fspath(workspace))
+        file = load_runnable(name, os.fspath(workspace))
         transcript = None if ephemeral else _copied(name, output)
         return cls(file, workspace, transcript=transcript, **options)
 
@@ -167,7 +165,7 @@ class Agent:
         self, input: str | Mapping[str, Any] | None, emit: Callable[[News], None]
     ) -> Result:
         if self._has_run and self._transcript is not None:
-            self.file = _runnable(str(self._transcript), self.workspace)
+            self.file = load_runnable(str(self._transcript), self.workspace)
         asked = None if input is None else self._asked(input)
         model, notice = choose_model(
             self._options.get("model"), self.file.resolved.config.model, self.workspace,
@@ -213,7 +211,7 @@ class Agent:
     ) -> Result:  # fmt: skip
         tools, options = (*self.tools, *remote), self._options
         session = Session(
-            self.workspace, tools, policy=_cautious(self._policy_of(tools), tools, model),
+            self.workspace, tools, policy=self._policy_of(tools),
             session=options.get("session"), approver=options.get("approver"),
             purpose=f"run {os.path.basename(self.file.path)}",
         )  # fmt: skip
@@ -296,17 +294,6 @@ class Agent:
             ) from None
 
 
-def _runnable(path: str, workspace: str) -> AgentFile:
-    file = load_agent(path, workspace)
-    wrong = file.first_error()
-    if wrong is not None:
-        found = wrong.diagnostic
-        where = f"{wrong.path}:{found.line}:{found.column}"
-        hint = f"{found.suggestion} `whence check` has all."
-        raise ParseError(f"{where}: {found.message}", hint)
-    return file
-
-
 def _copied(path: str, output: str | os.PathLike[str] | None) -> str:
     """The file that runs are added to."""
     if output is None:
@@ -323,17 +310,3 @@ def _copied(path: str, output: str | os.PathLike[str] | None) -> str:
     if os.path.isdir(payloads) and payloads != beside:
         shutil.copytree(payloads, beside, dirs_exist_ok=True)
     return os.fspath(output)
-
-
-def _cautious(policy: Policy, tools: Iterable[Tool], model: Model) -> Policy:
-    """With a model that is often wrong, whatever does more than read asks first."""
-    if not getattr(model, "cautious", False):
-        return policy
-    mounted = Toolbox(tools)
-    allowed = {rule.tool for rule in policy.rules if rule.verdict is Verdict.ALLOW}
-    asking = tuple(
-        Rule(Verdict.ASK, tool.name, None, "the embedded model, which is often wrong")
-        for tool in mounted
-        if not tool.tool.effects <= _QUIET and tool.name not in allowed
-    )
-    return replace(policy, rules=(*policy.rules, *asking))

@@ -15,7 +15,7 @@ from whence.chatmd.include import Expanded, Located, expand
 from whence.chatmd.parse import parse
 from whence.declare.python import load_function
 from whence.declare.resolve import resolve
-from whence.errors import InvalidArgs, NotFound, PermissionDenied, QuotaExceeded
+from whence.errors import InvalidArgs, NotFound, ParseError, PermissionDenied, QuotaExceeded
 from whence.loop.roots import grant_roots
 from whence.shapes.dataclass import dataclass
 from whence.shapes.declaration import Resolved
@@ -96,6 +96,22 @@ def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFi
     finally:
         reach.close()
     return AgentFile(path, expanded, grant_roots(resolved, expanded, path, workspace))
+
+
+def load_runnable(path: str, workspace: str) -> AgentFile:
+    """As `load_agent`, where nothing in the file stands in the way of a run.
+
+    Raises:
+        ParseError: the first error of the file, with its place.
+    """
+    file = load_agent(path, workspace)
+    wrong = file.first_error()
+    if wrong is not None:
+        found = wrong.diagnostic
+        where = f"{wrong.path}:{found.line}:{found.column}"
+        hint = f"{found.suggestion} `whence check` has all."
+        raise ParseError(f"{where}: {found.message}", hint)
+    return file
 
 
 class Reach:

@@ -12,7 +12,7 @@ from whence.gate.gate import Admitted, Asking, Refused, Request, approve
 from whence.gate.permission import Ruling
 from whence.loop import events
 from whence.loop.answers import SHOWN, remember
-from whence.loop.settings import answer_of
+from whence.loop.rules import answer_of
 from whence.shapes.approval import Answer, Question
 from whence.shapes.call import Fault
 from whence.shapes.pin import Drift, Guard

@@ -12,7 +12,7 @@ from whence.loop.pairing import speaks
 from whence.loop.transcript import COMPACTED
 from whence.provider.exchange import Completion, Settings
 from whence.provider.model import Model
-from whence.shapes.item import Item, Message, ToolCall, ToolOutcome, Usage
+from whence.shapes.item import Item, Message, StopReason, ToolCall, ToolOutcome, Usage
 
 if TYPE_CHECKING:
     from whence.loop.turns import Run
@@ -28,6 +28,7 @@ _ASK = (
     "what was found out and decided, which files were read or changed and why, what is still open. "
     "Name paths, commands and values exactly. Answer with the summary alone.\n\n"
 )
+_USELESS = (StopReason.CUT, StopReason.ERROR, StopReason.REFUSAL)
 _HEAD = "Summary of the conversation so far; the transcript has all of it:\n\n"
 
 
@@ -36,7 +37,8 @@ async def shorten(run: Run, model: Model, settings: Settings, kept: int = KEPT) 
     at = split(run.items, kept)
     if at == 0 or (at == 1 and _is_summary(run.items[0])):
         return False
-    summary, usage = await summarise(model, settings, run.items[:at])
+    async with run.in_time():
+        summary, usage = await summarise(model, settings, run.items[:at])
     run.budget.spend(usage)
     later = run.items[at:]
     run.transcript.add([summary], f"{COMPACTED} {run.transcript.entries(later)}")
@@ -65,7 +67,7 @@ async def summarise(
 ) -> tuple[Message, Usage]:
     """The message that stands for these items: in the model's words, or as a list of what was done.
 
-    A model that cannot be asked, or says nothing, must not end the run.
+    A model that cannot be asked, breaks off, declines or says nothing, must not end the run.
     """
     told = digest(items)
     words, usage = "", Usage()
@@ -76,7 +78,8 @@ async def summarise(
         conversation.add([Message.of("user", _ASK + told)])
         async for piece in conversation.answer():
             if isinstance(piece, Completion):
-                words, usage = piece.text.strip(), piece.usage
+                usage = piece.usage
+                words = "" if piece.stop in _USELESS else piece.text.strip()
     except WhenceError:
         words = ""
     return Message.of("user", _HEAD + (words or told)), usage

@@ -37,7 +37,6 @@ from whence.shapes.item import (
     ToolCall,
     ToolOutcome,
 )
-from whence.work.web.strip import visible_text
 
 _NONE: Mapping[int, tuple[Part, ...]] = {}
 _SUMMARY = re.compile(rf"{COMPACTED} (\d+)").fullmatch
@@ -60,6 +59,13 @@ class Reader:
         try:
             entries = _entries(self.agent)
             return tuple(map(self._item, _from_summary(entries)))
+        finally:
+            self._reach.close()
+
+    def parts(self, parts: tuple[said.Part, ...]) -> tuple[Part, ...]:
+        """What stands in an element of the file."""
+        try:
+            return tuple(self._parts(parts))
         finally:
             self._reach.close()
 
@@ -145,7 +151,7 @@ class Reader:
                 return
             base = self.agent.expanded.origin(element.span.start)[0]
             data = read_file(self._reach.find(src, base))
-            yield picture(src, data) if element.tag == "img" else Text(_words(element, data))
+            yield picture(src, data) if element.tag == "img" else Text(_words(element, src, data))
         except WhenceError as error:
             self.notes.append(f"<{element.tag}>: {error.message}")
 
@@ -207,9 +213,14 @@ def _instructs(entry: said.Item) -> bool:
     return isinstance(entry, said.Message) and entry.role in ("system", "developer")
 
 
-def _words(element: said.Element, data: bytes) -> str:
-    text = data.decode("utf-8", "replace")
-    return visible_text(text) if element.flag("strip") else text
+def _words(element: said.Element, src: str, data: bytes) -> str:
+    converted = element.flag("strip") or element.flag("markdown")
+    if not converted and b"\0" not in data[:8192] and not data.startswith(b"%PDF-"):
+        return data.decode("utf-8", "replace")
+    from whence.work.web.page import Form, local_document
+
+    form = Form.MARKDOWN if element.flag("markdown") else Form.SOURCE
+    return local_document(src, data, Form.TEXT if element.flag("strip") else form)
 
 
 def picture(src: str, data: bytes) -> Image:

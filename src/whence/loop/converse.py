@@ -5,28 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from whence.declare.toolbox import Toolbox
 from whence.errors import ExecutionFailed, InvalidArgs, UsageError
-from whence.gate.mode import group_of
 from whence.loop.agent_file import AgentFile
+from whence.loop.caution import cautious
 from whence.loop.compact import KEPT, shorten
 from whence.loop.conversation import broke_off
 from whence.loop.models import choose_model
 from whence.loop.news import Result
 from whence.loop.output import read_output
-from whence.loop.pairing import paired
-from whence.loop.request import settings_of
+from whence.loop.request import opening, settings_of
 from whence.loop.scope import Scope
 from whence.loop.transcript import Transcript
 from whence.loop.turns import PARALLEL, Run, answer_calls, ask
-from whence.provider.exchange import Completion, Settings, leading_system
+from whence.provider.exchange import Completion, Settings
 from whence.provider.model import Model
-from whence.provider.xml import ToolProtocol, from_text, resolve_tool_protocol
 from whence.provider.xml_stream import definitions_of
 from whence.shapes.declaration import Config
 from whence.shapes.item import Item, Message, StopReason
 from whence.shapes.json import JSONValue
-from whence.shapes.policy import Mode
 
 _CORRECTIONS = 2
 """How often a model may correct an answer that does not fit the agent's output schema."""
@@ -50,6 +46,7 @@ async def converse(
         transcript: where it is written.
     """
     model, owned = _model(scope, file.resolved.config)
+    scope.session = cautious(scope.session, model)
     try:
         run, settings = _begin(file, scope, model, items, new, transcript)
         answer = _Answer(run, model, settings, scope.compact_at)
@@ -61,18 +58,6 @@ async def converse(
     return Result(
         answer.text, value, budget.taken, budget.spent, scope.session.id, model.id, answer.stop
     )
-
-
-def in_mode(toolbox: Toolbox, mode: Mode | None) -> Toolbox:
-    """The tools that a mode leaves: what it does not have, the model is not shown."""
-    if mode is None:
-        return toolbox
-    kept = [tool.tool for tool in toolbox if group_of(tool.tool) in (None, *mode.groups)]
-    return Toolbox(kept)
-
-
-def _role(mode: Mode | None) -> tuple[Message, ...]:
-    return (Message.of("system", mode.role),) if mode and mode.role else ()
 
 
 def _model(scope: Scope, config: Config) -> tuple[Model, bool]:
@@ -96,25 +81,20 @@ def _begin(
 ) -> tuple[Run, Settings]:
     """Give the model what was said; write into the transcript what is new."""
     config, session = file.resolved.config, scope.session
-    tools = in_mode(session.toolbox, session.policy.mode)
-    definitions = definitions_of(tools)
-    xml = resolve_tool_protocol(config.protocol, items, definitions) is ToolProtocol.XML
-    spoken, rest = leading_system(from_text(items, definitions) if xml else tuple(items))
-    system = (*_role(session.policy.mode), *spoken)
-    settings = settings_of(file, system, model.id)
-    transcript.words = definitions if xml else None
+    opened = opening(config, session.toolbox, session.policy.mode, items)
+    settings = settings_of(file, opened.system, model.id)
+    transcript.words = definitions_of(opened.tools) if opened.xml else None
     run = Run(
-        partial(model.converse, settings, tools, xml=xml), session, transcript, scope.budget,
-        scope.emit, scope.steering, system,
+        partial(model.converse, settings, opened.tools, xml=opened.xml), session, transcript,
+        scope.budget, scope.emit, scope.steering, opened.system,
         parallel=(scope.parallel or PARALLEL) if config.parallel_tool_calls else 1,
         parent=scope.parent,
     )  # fmt: skip
     scope.run = run
-    settled = paired(rest)
-    for note in settled.notes:
+    for note in opened.said.notes:
         run.say(note)
-    run.tell(settled.items)
-    transcript.add(settled.closed)
+    run.tell(opened.said.items)
+    transcript.add(opened.said.closed)
     run.add([*new, *run.heard()])
     _check_asked(file, run)
     return run, settings
@@ -170,7 +150,7 @@ class _Answer:
         self.text = ""
         while True:
             completion = await self._ask()
-            self.text += completion.text
+            self.text += completion.text or completion.refusal
             if completion.calls or self._run.steering:
                 self.text = ""
                 await answer_calls(self._run, completion.calls)
@@ -202,10 +182,10 @@ class _Answer:
         return await shorten(self._run, self._model, self._settings, kept)
 
     def _end(self, completion: Completion) -> None:
-        self.stop = completion.stop
-        if completion.stop is StopReason.LENGTH:
+        self.stop = StopReason.REFUSAL if completion.refusal else completion.stop
+        if self.stop is StopReason.LENGTH:
             self._run.say("the answer is cut off: it reached its limit of tokens (max_tokens)")
-        elif completion.stop is StopReason.REFUSAL:
+        elif self.stop is StopReason.REFUSAL:
             self._run.say("the model declined to answer")
         elif not self.text.strip():
             self._run.say("the model has answered nothing")

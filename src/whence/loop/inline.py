@@ -5,18 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
-from whence.errors import WhenceError
+from whence.errors import PermissionDenied, WhenceError
 from whence.execute.http import Http
-from whence.loop.agent_file import AgentFile, Reach, load_agent, read_file
-from whence.loop.conversation import picture
-from whence.loop.news import Notice
+from whence.loop.agent_file import AgentFile, Reach, load_runnable, read_file
+from whence.loop.conversation import Reader, picture
 from whence.loop.scope import Scope
 from whence.shapes import document as said
 from whence.shapes.item import Message, Part, Text
@@ -38,17 +37,22 @@ async def fetch(file: AgentFile, scope: Scope, ask: Ask) -> dict[int, tuple[Part
         try:
             parts[element.span.start] = await _brought(element, file, scope, ask)
         except WhenceError as error:
-            scope.emit(Notice(f"<{element.tag}>: {error.message}", scope.parent))
+            scope.say(f"<{element.tag}>: {error.message}")
+            parts[element.span.start] = ()
     return parts
 
 
 def _elsewhere(document: said.Document) -> Iterator[said.Element]:
     for item in document.items():
-        for part in item.parts if isinstance(item, said.Message) else ():
-            if isinstance(part, said.Element) and (
-                part.tag == "agent" or (part.tag in ("doc", "img") and not part.flag("local"))
-            ):
-                yield part
+        yield from _named(item.parts if isinstance(item, said.Message) else ())
+
+
+def _named(parts: Iterable[said.Part]) -> Iterator[said.Element]:
+    for part in parts:
+        if isinstance(part, said.Element) and (
+            part.tag == "agent" or (part.tag in ("doc", "img") and not part.flag("local"))
+        ):
+            yield part
 
 
 async def _brought(
@@ -65,23 +69,41 @@ async def _brought(
 
 
 async def _answer(element: said.Element, src: str, file: AgentFile, scope: Scope, ask: Ask) -> str:
-    """What another agent says to the words inside the element; remembered by all that it is of."""
+    """What another agent says to what the element holds; remembered by all that it is of."""
+    if "://" in src:
+        raise PermissionDenied(
+            f"{src!r} is not on this machine, and an agent in a message runs without being asked",
+            'Save it here, or declare it as a tool: <tool name="…" agent="…"/>.',
+        )
     base = file.expanded.origin(element.span.start)[0]
     reach = Reach(file.path, scope.workspace)
     try:
         path = reach.find(src, base)
     finally:
         reach.close()
-    asked = Message.of("user", element.text.strip())
-    child = load_agent(path, scope.workspace)
-    key = hashlib.sha256(child.document.source + b"\0" + asked.text.encode()).hexdigest()
-    store = Path(file.path).parent / ".chatmd" / f"agent-{key[:32]}.json"
+    child = load_runnable(path, scope.workspace)
+    asked = await _question(element, file, scope, ask)
+    said_to = hashlib.sha256(child.document.source + b"\0" + msgspec.json.encode(asked.parts))
+    store = Path(file.path).parent / ".chatmd" / f"agent-{said_to.hexdigest()[:32]}.json"
     kept = _kept(store)
     if kept is not None:
         return kept
     text = await ask(child, asked, scope)
     _keep(store, text)
     return text
+
+
+async def _question(element: said.Element, file: AgentFile, scope: Scope, ask: Ask) -> Message:
+    """The words inside the element, with the documents, pictures and answers among them."""
+    inside = {
+        part.span.start: await _brought(part, file, scope, ask) for part in _named(element.parts)
+    }
+    reader = Reader(file, scope.workspace, inside)
+    parts = reader.parts(element.parts)
+    for note in reader.notes:
+        scope.say(note)
+    trimmed = (Text(part.text.strip()) if isinstance(part, Text) else part for part in parts)
+    return Message("user", tuple(part for part in trimmed if part != Text("")))
 
 
 class _Kept(msgspec.Struct):

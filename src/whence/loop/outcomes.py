@@ -37,6 +37,12 @@ def interrupted(call: ToolCall, reason: str) -> ToolOutcome:
     return _fault(call, Fault("INTERRUPTED", message, hint))
 
 
+def unmade(call: ToolCall) -> ToolOutcome:
+    """The outcome of a call in an answer that broke off."""
+    message = f"{call.name} was not run: the answer that made the call broke off"
+    return _fault(call, Fault("INTERRUPTED", message, "Call it again if it is still needed."))
+
+
 def _fault(call: ToolCall, fault: Fault) -> ToolOutcome:
     text = msgspec.json.encode({"error": fault.as_json()}).decode()
     return ToolOutcome(call.id, (Text(text),), is_error=True, name=call.name, custom=call.custom)

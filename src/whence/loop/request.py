@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from whence.declare.toolbox import Mounted, Toolbox
+from whence.gate.mode import group_of
 from whence.loop.agent_file import AgentFile
 from whence.loop.conversation import Reader
+from whence.loop.pairing import Paired, paired
+from whence.loop.settings import load_mode
 from whence.provider import anthropic, mcp_tools, openai_chat, openai_responses, xml
 from whence.provider.exchange import (
     Encoded,
@@ -20,9 +23,12 @@ from whence.provider.exchange import (
     leading_system,
 )
 from whence.provider.wire import dumps
+from whence.provider.xml import ToolProtocol, from_text, resolve_tool_protocol
 from whence.provider.xml_prompt import render_prompt
 from whence.provider.xml_stream import definitions_of
+from whence.shapes.declaration import Config
 from whence.shapes.item import Item, Message
+from whence.shapes.policy import Mode
 
 BYTES_PER_TOKEN = 4.3
 """Measured on source text; providers count more exactly, and say so in their answers."""
@@ -42,27 +48,55 @@ class Shown:
     tool_tokens: Mapping[str, int]
 
 
+class Opening(NamedTuple):
+    """What a file says, as a model is told it: in its mode, and each call with its outcome."""
+
+    tools: Toolbox
+    system: tuple[Message, ...]
+    said: Paired
+    xml: bool
+    """Whether calls are made in words."""
+
+
 Encode = Callable[[Settings, tuple[Item, ...], Toolbox], tuple[Frame, Encoded, Encoded]]
+
+
+def opening(config: Config, toolbox: Toolbox, mode: Mode | None, items: Sequence[Item]) -> Opening:
+    """A conversation made ready for a model: what its mode leaves and says, every call answered."""
+    tools = in_mode(toolbox, mode)
+    definitions = definitions_of(tools)
+    xml = resolve_tool_protocol(config.protocol, items, definitions) is ToolProtocol.XML
+    spoken, rest = leading_system(from_text(items, definitions) if xml else tuple(items))
+    role = (Message.of("system", mode.role),) if mode and mode.role else ()
+    return Opening(tools, (*role, *spoken), paired(rest), xml)
+
+
+def in_mode(toolbox: Toolbox, mode: Mode | None) -> Toolbox:
+    """The tools that a mode leaves: what it does not have, the model is not shown."""
+    if mode is None:
+        return toolbox
+    kept = [tool.tool for tool in toolbox if group_of(tool.tool) in (None, *mode.groups)]
+    return Toolbox(kept)
 
 
 def show(agent: AgentFile, workspace: str, protocol: str) -> Shown:
     """The request of an agent file in one protocol, built as a run would build it."""
-    toolbox = Toolbox(agent.resolved.tools)
-    reader = Reader(agent, workspace)
-    items = reader.items()
+    reader, config = Reader(agent, workspace), agent.resolved.config
+    mode = load_mode(workspace, config.mode) if config.mode else None
+    opened = opening(config, Toolbox(agent.resolved.tools), mode, reader.items())
     if protocol == "mcp":
-        return _tools_only(toolbox)
-    system, rest = leading_system(items)
-    settings = settings_of(agent, system, agent.resolved.config.model or "default")
-    frame, messages, tools = _encoders()[protocol](settings, rest, toolbox)
+        return _tools_only(opened.tools)
+    settings = settings_of(agent, opened.system, config.model or "default")
+    encode, said = _encoders()[protocol], opened.said
+    frame, messages, tools = encode(settings, tuple(said.items), opened.tools)
     losses = (*frame.losses, *messages.losses, *tools.losses)
-    names = [tool.name for tool in toolbox]
+    names = [tool.name for tool in opened.tools]
     sizes = dict(zip(names, map(tokens, tools.fragments), strict=False))
     body = frame.body(messages.fragments)
     return Shown(
         body,
-        (*reader.notes, *map(str, losses)),
-        len(system) + len(messages.fragments),
+        (*reader.notes, *said.notes, *map(str, losses)),
+        len(opened.system) + len(messages.fragments),
         tokens(body) - sum(sizes.values()),
         sizes,
     )

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from whence.chatmd.suggest import closest
-from whence.declare.toolbox import Toolbox
+from whence.declare.toolbox import WHY_PROPERTY, Toolbox
 from whence.errors import Conflict, InvalidArgs, PermissionDenied, WhenceError
 from whence.execute.ports import Ports
 from whence.loop.agent_file import AgentFile
@@ -199,7 +199,7 @@ def tool_of(definition: Mapping[str, Any], declared: McpServer | None) -> Tool:
     return Tool(
         decoded.name,
         _seen(decoded.description or str(definition.get("title") or decoded.name)),
-        _seen_words(decoded.schema),
+        _seen_words(_without_reason(decoded.schema)),
         None,
         decoded.output_schema,
         category="mcp",
@@ -207,6 +207,19 @@ def tool_of(definition: Mapping[str, Any], declared: McpServer | None) -> Tool:
         sandbox=Sandbox(network=bool(hosts), timeout_ms=server.timeout_ms, hosts=hosts),
         source="mcp",
     )
+
+
+def _without_reason(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of a tool that is served as we serve tools, without the reason that it takes.
+
+    The gate asks for one anyway, and it travels beside the arguments.
+    """
+    properties = schema.get("properties") or {}
+    if properties.get("why") != WHY_PROPERTY:
+        return schema
+    required = [name for name in schema.get("required", ()) if name != "why"]
+    rest = {name: value for name, value in properties.items() if name != "why"}
+    return {**schema, "properties": rest, "required": required}
 
 
 def _mounted(offer: Offer, agent: str, servers: Servers, lock: Lock) -> Iterable[Tool]:

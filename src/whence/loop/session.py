@@ -34,6 +34,7 @@ from whence.shapes.approval import Approver
 from whence.shapes.call import Call, Outcome
 from whence.shapes.event import Entry, Event
 from whence.shapes.policy import Policy
+from whence.shapes.process import ProcessRunner
 from whence.shapes.tool import Effect, Tool
 
 _REMEMBERED = 128
@@ -79,9 +80,7 @@ class Session:
         root = Root(workspace)
         toolbox = Toolbox(load_catalogs() if tools is None else tools)
         processes = Processes()
-        policy = load_policy(root.path, toolbox, policy)
-        if any(runs_programs(tool.tool) for tool in toolbox):
-            policy = replace(policy, isolated=processes.isolation().full)
+        policy = _aware(load_policy(root.path, toolbox, policy), toolbox, processes)
         half_done = recover(root)
         journal = Journal.open(
             os.path.join(root.path, SESSIONS),
@@ -127,8 +126,22 @@ class Session:
 
         It need not be closed.
         """
+        toolbox = Toolbox(tools)
+        policy = _aware(policy, toolbox, self._room.processes)
         inner = object.__new__(Session)
-        inner._room = replace(self._room, toolbox=Toolbox(tools), policy=policy, turn_chars=0)
+        inner._room = replace(self._room, toolbox=toolbox, policy=policy, turn_chars=0)
+        return inner
+
+    def under(self, policy: Policy) -> Session:
+        """The same session, held to another policy; it need not be closed."""
+        inner = object.__new__(Session)
+        inner._room = replace(self._room, policy=policy)
+        return inner
+
+    def apart(self, approver: Approver | None) -> Session:
+        """The same journal and tools, with quotas and an approver of its own."""
+        inner = object.__new__(Session)
+        inner._room = replace(self._room, usage=Usage(), turn_chars=0, approver=approver)
         return inner
 
     def claim(self, call_id: str) -> str:
@@ -182,6 +195,13 @@ class Session:
 def runs_programs(tool: Tool) -> bool:
     """Whether its calls start programs in the sandbox."""
     return Effect.EXECUTE in tool.effects and tool.source in SANDBOXED
+
+
+def _aware(policy: Policy, toolbox: Toolbox, processes: ProcessRunner) -> Policy:
+    """The policy, knowing how well programs are kept apart here, where tools start some."""
+    if policy.isolated or not any(runs_programs(mounted.tool) for mounted in toolbox):
+        return policy
+    return replace(policy, isolated=processes.isolation().full)
 
 
 def _so_far(journal: Journal) -> tuple[Usage, CallIds]:

@@ -12,7 +12,6 @@ quotas: {calls: 200}
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -21,12 +20,13 @@ import yaml
 from whence.declare.modes import find_mode, parse_modes
 from whence.declare.toolbox import Toolbox
 from whence.errors import ParseError, UsageError
-from whence.gate.permission import parse_rule
 from whence.loop.answers import KEY, SHOWN
-from whence.shapes.policy import Mode, Policy, Quotas, Rule, Verdict, WhyPolicy
+from whence.loop.rules import answer_of, shared_rules
+from whence.shapes.policy import Mode, Policy, Quotas, Verdict, WhyPolicy
 
 ADMIN_FILE = "/etc/whence/permissions.yaml"
 _KEYS = {"why", "allow", "ask", "deny", "always", "quotas"}
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _STRICTNESS = (WhyPolicy.OFF, WhyPolicy.OPTIONAL, WhyPolicy.REQUIRED, WhyPolicy.STRICT)
 
 
@@ -52,25 +52,6 @@ def load_mode(workspace: str, slug: str) -> Mode:
     return find_mode(slug, custom)
 
 
-def rules_from(
-    texts: Mapping[Verdict, Iterable[str]], source: str, toolbox: Toolbox
-) -> tuple[Rule, ...]:
-    """Rules as a person wrote them."""
-    return tuple(
-        parse_rule(text, verdict, source, toolbox)
-        for verdict, listed in texts.items()
-        for text in listed
-    )
-
-
-def answer_of(text: str, source: str, toolbox: Toolbox) -> Rule | None:
-    """The rule of an answer; None: it is about a tool that is not here, and so allows nothing."""
-    name = text.partition("(")[0].strip()
-    if "*" not in name and toolbox.names.canonical(name) is None:
-        return None
-    return replace(parse_rule(text, Verdict.ALLOW, source, toolbox), settles=True)
-
-
 def _tightened(
     policy: Policy, settings: dict[str, Any], shown: str, toolbox: Toolbox, *, ceiling: bool
 ) -> Policy:
@@ -80,7 +61,7 @@ def _tightened(
             f"{shown}: unknown key {min(unknown)!r}", f"Keys: {', '.join(sorted(_KEYS))}."
         )
     written = {verdict: _rule_list(settings, verdict, shown) for verdict in Verdict}
-    rules = rules_from(written, shown, toolbox)
+    rules = shared_rules(written, shown, toolbox)
     if ceiling:
         rules = tuple(replace(rule, ceiling=rule.verdict is not Verdict.ALLOW) for rule in rules)
     answers = (answer_of(text, shown, toolbox) for text in _rule_list(settings, KEY, shown))
@@ -144,8 +125,9 @@ def _read(path: str, shown: str) -> dict[str, Any] | None:
 
 def _text(path: str, shown: str) -> str | None:
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        with open(path, "rb") as file:
+            text = file.read()
+        return text.decode("utf-16" if text.startswith(_UTF16) else "utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:

@@ -23,7 +23,7 @@ from whence.loop.news import (
     Thought,
     TurnEnded,
 )
-from whence.loop.outcomes import cancelled, interrupted, shown
+from whence.loop.outcomes import cancelled, shown, unmade
 from whence.loop.pairing import spoken
 from whence.loop.session import Session
 from whence.loop.transcript import INCOMPLETE, Transcript
@@ -60,6 +60,8 @@ class Run:
     """Everything that was said so far; the conversation has it, too."""
     open: dict[str, ToolCall] = field(default_factory=dict)
     """Calls that are being run, by their ids in the journal."""
+    noted: set[str] = field(default_factory=set)
+    """What of the conversation the provider cannot be told, as far as a person knows of it."""
     context_tokens: int = 0
     """How long the conversation was when the model was last asked."""
     conversation: Conversation = field(init=False)
@@ -77,7 +79,10 @@ class Run:
         """Go on with items that the transcript has already."""
         self.items += items
         for loss in self.conversation.add(items):
-            self.say(str(loss))
+            note = loss.note
+            if note not in self.noted:
+                self.noted.add(note)
+                self.say(note)
 
     def say(self, text: str) -> None:
         """Let a person know."""
@@ -132,12 +137,20 @@ async def ask(run: Run) -> Completion:
 async def answer_calls(run: Run, calls: Sequence[ToolCall]) -> None:
     """Make the calls, and give the model their outcomes and what a person said meanwhile.
 
-    However it ends, each call has an outcome, in the order of the calls.
+    However it ends, each call has an outcome, in the order of the calls. In the transcript stands
+    each as soon as it is there, so that a crash costs no other call its outcome.
     """
     outcomes: list[ToolOutcome | None] = [None] * len(calls)
+    kept: set[int] = set()
 
     async def one(index: int) -> None:
-        outcomes[index] = await _perform(run, calls[index])
+        outcome = await _perform(run, calls[index])
+        if outcomes[index] is not None:
+            return  # nobody waits for it any more
+        outcomes[index] = outcome
+        if run.transcript.words is None:  # words have no ids: only their order pairs them
+            run.transcript.add([outcome])
+            kept.add(index)
 
     waits = predecessors([_touched(run, call) for call in calls]) if len(calls) > 1 else [()]
     async with run.in_time():
@@ -146,7 +159,11 @@ async def answer_calls(run: Run, calls: Sequence[ToolCall]) -> None:
         finally:
             run.open.clear()
             ended = [end or cancelled(call) for end, call in zip(outcomes, calls, strict=True)]
-            run.add([*ended, *run.heard()])
+            outcomes[:] = ended
+            heard = run.heard()
+            late = [end for index, end in enumerate(ended) if index not in kept]
+            run.transcript.add([*late, *heard])
+            run.tell([*ended, *heard])
 
 
 async def _listen(run: Run) -> Completion:
@@ -173,18 +190,22 @@ async def _listen(run: Run) -> Completion:
                     case Completion():
                         completion = piece
         except BaseException:
-            _keep_part(run, done, words)
+            _keep_part(run, completion.items if completion else _so_far(done, words))
             raise
     if completion is None:
-        _keep_part(run, done, words)
+        _keep_part(run, _so_far(done, words))
         raise Unavailable("the model's answer has no end", "Run it again.")
     return completion
 
 
-def _keep_part(run: Run, done: list[Item], words: list[str]) -> None:
-    """What had arrived of an answer that was stopped stays in the transcript."""
+def _so_far(done: list[Item], words: list[str]) -> list[Item]:
+    """What had arrived of an answer, where the model does not say it."""
     text = "".join(words)
-    items = [*done, Message.of("assistant", text)] if text else done
+    return [*done, Message.of("assistant", text)] if text else done
+
+
+def _keep_part(run: Run, items: Sequence[Item]) -> None:
+    """What had arrived of an answer that was stopped stays in the transcript."""
     _keep(run, items, INCOMPLETE)
     _close(run, [item for item in items if isinstance(item, ToolCall)])
 
@@ -197,7 +218,7 @@ def _keep(run: Run, items: Sequence[Item], status: str | None) -> None:
 
 
 def _close(run: Run, calls: Sequence[ToolCall]) -> None:
-    run.add([interrupted(call, "the answer that made it broke off") for call in calls])
+    run.add([unmade(call) for call in calls])
 
 
 def _broken_off(completion: Completion) -> Unavailable:

@@ -16,15 +16,15 @@ from whence.provider.anthropic_parts import PROTOCOL
 from whence.provider.anthropic_stream import AnthropicAssembler
 from whence.provider.exchange import Encoded, Frame, Settings, ToolChoice, ToolDefinition
 from whence.provider.losses import Ledger
+from whence.provider.parts import native_of, own_fields
 from whence.provider.profiles import ANTHROPIC, Adapted, Profile
-from whence.provider.tools import choice_fields, encode_definitions, framed, strictness
-from whence.provider.wire import build_request, mapping, objects, string
+from whence.provider.tools import encode_definitions, framed, strictness
+from whence.provider.wire import mapping, objects, string
 from whence.shapes.item import Native
 
 __all__ = [
     "PROTOCOL",
     "AnthropicAssembler",
-    "build_request",
     "decode_messages",
     "decode_response",
     "decode_system",
@@ -70,21 +70,16 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
             string(tool.get("description")),
             mapping(tool.get("input_schema")),
             tool.get("strict"),
-            native=_native({k: v for k, v in tool.items() if k not in _TOOL_FIELDS}),
+            native=native_of(PROTOCOL, {k: v for k, v in tool.items() if k not in _TOOL_FIELDS}),
         )
         for tool in objects(tools)
         if tool.get("type", "custom") == "custom"
     )
 
 
-def _native(fields: dict[str, Any]) -> Native | None:
-    return Native(PROTOCOL, fields) if fields else None
-
-
 def encode_tool_choice(choice: ToolChoice) -> dict[str, Any]:
     """The fields of a request that say whether the model must call a tool."""
-    own = choice_fields(choice, PROTOCOL)
-    if own is not None:
+    if own := own_fields(PROTOCOL, choice.native):
         return own
     value: dict[str, Any] = {"type": _TO_WIRE[choice.mode]}
     if choice.mode == "tool":

@@ -13,14 +13,14 @@ from typing import Any
 from whence.provider.anthropic_parts import PROTOCOL, encode_parts, own_fields
 from whence.provider.arguments import replayed_text
 from whence.provider.exchange import Encoded
-from whence.provider.ids import fitting_id
-from whence.provider.losses import Ledger, foreign_notes, not_replayed
-from whence.provider.outcomes import Note, shown_parts
+from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id
+from whence.provider.outcomes import shown_parts
 from whence.provider.wire import dumps, raw
 from whence.shapes.item import Item, Message, Opaque, Reasoning, Text, ToolCall, ToolOutcome
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ID_LENGTH = 40
+_NO_TEXT = {"type": "text", "text": "[no text]"}
 
 
 def encode_items(items: Sequence[Item], *, system_messages: bool = False) -> Encoded:
@@ -50,6 +50,8 @@ class _Writer:
         self._system_messages = system_messages
         self._role = ""
         self._blocks: list[Any] = []
+        self._blank = False
+        """Whether something was said in which there is no word."""
         self._last_was_words = False
 
     def write(self, index: int, item: Item) -> None:
@@ -73,10 +75,10 @@ class _Writer:
         self.ledger.add(index, notes)
 
     def flush(self) -> None:
-        if self._blocks:
-            message = {"role": self._role, "content": self._blocks}
-            self.fragments.append(dumps(message))
-        self._role, self._blocks, self._last_was_words = "", [], False
+        blocks = self._blocks or ([_NO_TEXT] if self._blank else [])
+        if blocks:
+            self.fragments.append(dumps({"role": self._role, "content": blocks}))
+        self._role, self._blocks, self._blank, self._last_was_words = "", [], False, False
 
     def _add(self, role: str, blocks: list[Any]) -> None:
         if role != self._role:
@@ -98,9 +100,8 @@ class _Writer:
         if self._last_was_words:
             self.flush()
         blocks = encode_parts(parts, notes)
-        if not blocks and parts:
-            blocks = [{"type": "text", "text": "[no text]"}]
         self._add(role, blocks)
+        self._blank = self._blank or bool(parts and not blocks)
         self._last_was_words = True
 
     def _thought(self, item: Reasoning, notes: list[Note]) -> None:
@@ -116,11 +117,7 @@ class _Writer:
 
 
 def _wire_id(call_id: str, notes: list[Note]) -> str:
-    wire_id = fitting_id(call_id, _ID, _ID_LENGTH)
-    if wire_id != call_id:
-        reason = f"Anthropic takes no such id; {wire_id} stands for it"
-        notes.append(Note(f"id {call_id!r}", "changed", reason))
-    return wire_id
+    return wire_id(call_id, _ID, _ID_LENGTH, "Anthropic", notes)
 
 
 def _call(item: ToolCall, notes: list[Note]) -> dict[str, Any]:

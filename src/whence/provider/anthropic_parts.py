@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+from whence.provider import parts as common
+from whence.provider.losses import Note
 from whence.provider.media import data_of_text, kind_of, text_of_data
-from whence.provider.outcomes import Note
 from whence.provider.wire import dumps, mapping, raw, string, text_or_none
 from whence.shapes.item import (
     File,
     Image,
     Inline,
     Link,
-    Native,
     Opaque,
     Part,
     Refusal,
@@ -27,15 +28,8 @@ PROTOCOL = "anthropic"
 _DOCUMENTS = ("application/pdf", "text/plain")
 
 
-def native_of(fields: dict[str, Any]) -> Native | None:
-    """What this protocol adds, where it adds something."""
-    kept = {key: value for key, value in fields.items() if value is not None}
-    return Native(PROTOCOL, kept) if kept else None
-
-
-def own_fields(native: Native | None) -> dict[str, Any]:
-    """The fields that may go back to this protocol."""
-    return dict(native.fields) if native is not None and native.protocol == PROTOCOL else {}
+native_of = partial(common.native_of, PROTOCOL)
+own_fields = partial(common.own_fields, PROTOCOL)
 
 
 def encode_parts(parts: Iterable[Part], notes: list[Note]) -> list[Any]:
@@ -99,11 +93,7 @@ def _left_out(what: str, notes: list[Note], why: str) -> dict[str, Any]:
 
 def decode_content(content: object, role: Role) -> tuple[Part, ...]:
     """The parts of a message's or a result's content."""
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    if not isinstance(content, list):
-        return ()
-    return tuple(decode_part(mapping(block), role) for block in content)
+    return common.parts_of(content, lambda block: decode_part(mapping(block), role))
 
 
 def decode_part(block: dict[str, Any], role: Role, text: str | None = None) -> Part:

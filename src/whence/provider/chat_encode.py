@@ -13,9 +13,8 @@ from whence.provider.arguments import replayed_text
 from whence.provider.chat_dialect import OPENAI_CHAT, PROTOCOL, Dialect
 from whence.provider.chat_parts import encode_content, encode_part, own_fields
 from whence.provider.exchange import Encoded
-from whence.provider.ids import fitting_id
-from whence.provider.losses import Ledger, foreign_notes, not_replayed
-from whence.provider.outcomes import Note, mark, shown_parts
+from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id
+from whence.provider.outcomes import mark, shown_parts
 from whence.provider.wire import dumps, raw
 from whence.shapes.item import (
     File,
@@ -124,21 +123,21 @@ class _Writer:
             self._answer.fields[key] = known + value if grows else value
 
     def _call(self, index: int, item: ToolCall) -> None:
-        wire_id = self._wire_id(index, item.id)
+        call_id = self._wire_id(index, item.id)
         fields = own_fields(item.native)
         if item.custom:
             body = {"type": "custom", "custom": {"name": item.name, "input": item.text}}
         else:
             function = {"name": item.name, "arguments": replayed_text(item)}
             body = {"type": "function", "function": function}
-        self._answer.calls.append({"id": wire_id, **body, **fields})
+        self._answer.calls.append({"id": call_id, **body, **fields})
 
     def _wire_id(self, index: int, call_id: str) -> str:
-        wire_id = fitting_id(call_id, self.dialect.id_pattern, self.dialect.id_length)
-        if wire_id != call_id:
-            reason = f"{self.dialect.name} takes no such id; {wire_id} stands for it"
-            self.ledger.add(index, [Note(f"id {call_id!r}", "changed", reason)])
-        return wire_id
+        notes: list[Note] = []
+        spoken = self.dialect
+        fitting = wire_id(call_id, spoken.id_pattern, spoken.id_length, spoken.name, notes)
+        self.ledger.add(index, notes)
+        return fitting
 
     def _flush_answer(self) -> None:
         answer, self._answer = self._answer, _Answer()

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+from whence.provider import parts as common
 from whence.provider.chat_dialect import PROTOCOL, Dialect
+from whence.provider.losses import Note
 from whence.provider.media import audio_format, audio_type, kind_of, source_of_url, url_of_source
-from whence.provider.outcomes import Note
 from whence.provider.wire import dumps, mapping, raw, string, text_or_none
 from whence.shapes.item import (
     File,
     Image,
     Inline,
     Link,
-    Native,
     Opaque,
     Part,
     Refusal,
@@ -23,16 +24,8 @@ from whence.shapes.item import (
     Text,
 )
 
-
-def native_of(fields: dict[str, Any]) -> Native | None:
-    """What this protocol adds, where it adds something."""
-    kept = {key: value for key, value in fields.items() if value is not None}
-    return Native(PROTOCOL, kept) if kept else None
-
-
-def own_fields(native: Native | None) -> dict[str, Any]:
-    """The fields that may go back to this protocol."""
-    return dict(native.fields) if native is not None and native.protocol == PROTOCOL else {}
+native_of = partial(common.native_of, PROTOCOL)
+own_fields = partial(common.own_fields, PROTOCOL)
 
 
 def encode_content(
@@ -114,11 +107,7 @@ def _left_out(what: str, notes: list[Note], why: str) -> dict[str, str]:
 
 def decode_content(content: object, role: Role) -> tuple[Part, ...]:
     """The parts of a message's content."""
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    if not isinstance(content, list):
-        return ()
-    return tuple(decode_part(part, role) for part in content)
+    return common.parts_of(content, lambda part: decode_part(part, role))
 
 
 def decode_part(part: Any, role: Role) -> Part:

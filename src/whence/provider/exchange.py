@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from whence.declare.toolbox import Mounted
-from whence.provider.wire import build_request
 from whence.shapes.item import (
     WHY_LINE,
     Item,
     Message,
     Native,
+    Refusal,
     StopReason,
     ToolCall,
     Usage,
@@ -38,8 +38,13 @@ class Loss:
     reason: str
 
     def __str__(self) -> str:
-        place = f"item {self.at}" if isinstance(self.at, int) else self.at
-        return f"{place}: {self.what} {self.fate}: {self.reason}"
+        return f"item {self.at}: {self.note}" if isinstance(self.at, int) else self.note
+
+    @property
+    def note(self) -> str:
+        """The same for all items of which it is true."""
+        place = "" if isinstance(self.at, int) else f"{self.at}: "
+        return f"{place}{self.what} {self.fate}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ class Frame:
 
     def body(self, fragments: Sequence[bytes]) -> bytes:
         """The whole request."""
-        return build_request(self.head, (*self.system, *fragments), self.tail)
+        return self.head + b",".join((*self.system, *fragments)) + self.tail
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,12 @@ class Completion:
     def text(self) -> str:
         """The words of the answer."""
         return text_of(self.items)
+
+    @property
+    def refusal(self) -> str:
+        """The words in which the model declines, where the provider marks them as such."""
+        said = (part for item in self.items if isinstance(item, Message) for part in item.parts)
+        return "".join(part.text for part in said if isinstance(part, Refusal))
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

@@ -16,6 +16,8 @@ from whence.provider.xml_stream import Definitions
 from whence.shapes.item import Item, Message, Reasoning
 
 _EVENT_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
+_NO_EVENT_STARTS = (b"{", b"[", b"<")
+"""JSON or a page, which some servers send under the name of events."""
 
 _LAST_DATA = b"[DONE]"
 _LAST_EVENTS = frozenset(
@@ -42,6 +44,7 @@ class Incoming:
         self._reader = SseReader()
         self._assembler = self._new_assembler()
         self._streams = status < 300 and "event-stream" in self._kind
+        self._begun = False
         self.ended = False
         """Whether the server has said that nothing follows."""
         self._body: list[bytes] = []
@@ -58,6 +61,9 @@ class Incoming:
         Raises:
             Broken: There is more than any answer has.
         """
+        if self._streams and not self._begun and piece.strip():
+            self._begun = True
+            self._streams = not piece.lstrip().startswith(_NO_EVENT_STARTS)
         if not self._streams:
             self._keep(piece)
             return []

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from whence.provider.exchange import Loss
-from whence.provider.outcomes import Note
+from whence.provider.exchange import Fate, Loss
+from whence.provider.ids import fitting_id
 from whence.shapes.item import Item, Message, Native, Opaque, ToolOutcome
+
+
+class Note(NamedTuple):
+    """Something about one item that could not be said."""
+
+    what: str
+    fate: Fate
+    reason: str
 
 
 class Ledger:
@@ -31,19 +41,28 @@ def foreign_notes(item: Item, protocol: str) -> list[Note]:
     natives = [item.native]
     if isinstance(item, Message | ToolOutcome):
         natives += [part.native for part in item.parts if not isinstance(part, Opaque)]
-    return [_foreign(native, protocol) for native in natives if _is_foreign(native, protocol)]
+    return [note for native in natives for note in foreign_fields(native, protocol)]
 
 
-def _is_foreign(native: Native | None, protocol: str) -> bool:
-    return native is not None and native.protocol != protocol and bool(native.fields)
-
-
-def _foreign(native: Native | None, protocol: str) -> Note:
-    names = ", ".join(native.fields) if native else ""
-    owner = native.protocol if native else ""
-    return Note(f"fields {names}", "dropped", f"only {owner} understands them, not {protocol}")
+def foreign_fields(native: Native | None, protocol: str) -> list[Note]:
+    """A note where the fields are another protocol's."""
+    if native is None or native.protocol == protocol or not native.fields:
+        return []
+    reason = f"only {native.protocol} understands them, not {protocol}"
+    return [Note(f"fields {', '.join(native.fields)}", "dropped", reason)]
 
 
 def not_replayed(kind: str, owner: str, protocol: str) -> Note:
     """A thought or an entry of another protocol, which this one cannot use."""
     return Note(kind, "dropped", f"it belongs to {owner or 'no protocol'}, not to {protocol}")
+
+
+def wire_id(
+    call_id: str, pattern: re.Pattern[str], length: int, provider: str, notes: list[Note]
+) -> str:
+    """The id, or where the provider would refuse it, one that stands for it, and a note of that."""
+    fitting = fitting_id(call_id, pattern, length)
+    if fitting != call_id:
+        reason = f"{provider} takes no such id; {fitting} stands for it"
+        notes.append(Note(f"id {call_id!r}", "changed", reason))
+    return fitting

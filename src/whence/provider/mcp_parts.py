@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+from whence.provider import parts as common
+from whence.provider.losses import Note
 from whence.provider.media import kind_of
-from whence.provider.outcomes import Note
 from whence.provider.wire import dumps, loads, mapping, objects, string
 from whence.shapes.item import (
     File,
@@ -23,16 +25,12 @@ from whence.shapes.item import (
 )
 
 PROTOCOL = "mcp"
+own_fields = partial(common.own_fields, PROTOCOL)
 
 
 def native_of(fields: dict[str, Any]) -> Native | None:
     """What this protocol adds, where it adds something."""
     return Native(PROTOCOL, fields) if fields else None
-
-
-def own_fields(native: Native | None) -> dict[str, Any]:
-    """The fields that may go back to this protocol."""
-    return dict(native.fields) if native is not None and native.protocol == PROTOCOL else {}
 
 
 def encode_parts(parts: Iterable[Part], notes: list[Note]) -> list[dict[str, Any]]:

@@ -7,10 +7,9 @@ from typing import Any
 
 from whence.provider.arguments import read_arguments, recorded_call, replayed_text
 from whence.provider.exchange import Completion, Loss
-from whence.provider.losses import Ledger, foreign_notes, not_replayed
+from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed
 from whence.provider.mcp_parts import PROTOCOL, decode_part, encode_parts, native_of, own_fields
 from whence.provider.mcp_tools import decode_result, encode_result
-from whence.provider.outcomes import Note
 from whence.provider.wire import dumps, objects, string, text_or_none
 from whence.shapes.item import (
     Item,

@@ -9,9 +9,8 @@ from whence.declare.toolbox import Mounted
 from whence.errors import ParseError
 from whence.provider.arguments import call_with
 from whence.provider.exchange import Loss, ToolChoice, ToolDefinition
-from whence.provider.losses import Ledger, foreign_notes
+from whence.provider.losses import Ledger, Note, foreign_notes
 from whence.provider.mcp_parts import PROTOCOL, decode_parts, encode_parts, native_of, own_fields
-from whence.provider.outcomes import Note
 from whence.provider.wire import dumps, mapping, objects, string
 from whence.shapes.item import ToolCall, ToolOutcome
 from whence.shapes.tool import Effect, Tool
@@ -26,6 +25,7 @@ __all__ = [
     "encode_result",
     "encode_tool",
     "encode_tool_choice",
+    "hints",
 ]
 
 _TOOL_FIELDS = ("name", "description", "inputSchema", "outputSchema")
@@ -40,7 +40,7 @@ def encode_tool(tool: Mounted | ToolDefinition, *, require_why: bool = False) ->
         demanded = [name for name in schema["required"] if name != tool.why_key]
         schema = {**schema, "required": demanded}
     written = _written(ToolDefinition.of(tool))
-    return {**written, "inputSchema": schema, "annotations": _hints(tool.tool)}
+    return {**written, "inputSchema": schema, "annotations": hints(tool.tool)}
 
 
 def _written(definition: ToolDefinition) -> dict[str, Any]:
@@ -53,7 +53,8 @@ def _written(definition: ToolDefinition) -> dict[str, Any]:
     return {**tool, **own_fields(definition.native)}
 
 
-def _hints(tool: Tool) -> dict[str, bool]:
+def hints(tool: Tool) -> dict[str, bool]:
+    """What a tool may do, as far as the protocol has words for it."""
     changes = bool(tool.effects & {Effect.WRITE, Effect.EXECUTE})
     return {
         "readOnlyHint": not changes,

@@ -35,7 +35,8 @@ class Conversation(Protocol):
         """Ask for the next answer and give it out as it arrives.
 
         The items of the completion are not added: that is the caller's, who may have to change
-        them. An answer that breaks off is a completion with `StopReason.CUT` and what had come.
+        them. An answer that breaks off is a completion with `StopReason.CUT` and what had come;
+        so is one that is cancelled, if it can be given out, before the cancellation goes on.
 
         Raises:
             WhenceError: there is no answer; message and suggestion say why and what to do.

@@ -15,16 +15,16 @@ from whence.provider.chat_dialect import OPENAI_CHAT, PROTOCOL, Dialect, dialect
 from whence.provider.chat_encode import encode_items
 from whence.provider.chat_stream import ChatAssembler
 from whence.provider.exchange import Encoded, Frame, Settings, ToolChoice, ToolDefinition
+from whence.provider.parts import native_of, own_fields
 from whence.provider.profiles import Adapted
-from whence.provider.tools import choice_fields, encode_definitions, framed, strictness
-from whence.provider.wire import build_request, mapping, objects, string
+from whence.provider.tools import encode_definitions, framed, strictness
+from whence.provider.wire import mapping, objects, string
 from whence.shapes.item import Native
 
 __all__ = [
     "PROTOCOL",
     "ChatAssembler",
     "Dialect",
-    "build_request",
     "decode_messages",
     "decode_response",
     "decode_tool_choice",
@@ -73,7 +73,7 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
                 string(function.get("description")),
                 mapping(function.get("parameters")),
                 function.get("strict"),
-                native=Native(PROTOCOL, rest) if rest else None,
+                native=native_of(PROTOCOL, rest),
             )
         )
     return tuple(definitions)
@@ -81,7 +81,7 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
 
 def encode_tool_choice(choice: ToolChoice) -> dict[str, Any]:
     """The fields of a request that say whether the model must call a tool."""
-    fields = choice_fields(choice, PROTOCOL) or {"tool_choice": choice.mode}
+    fields = own_fields(PROTOCOL, choice.native) or {"tool_choice": choice.mode}
     if choice.mode == "tool":
         fields["tool_choice"] = {"type": "function", "function": {"name": choice.name}}
     if choice.parallel is not None:

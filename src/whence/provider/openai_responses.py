@@ -11,19 +11,19 @@ from typing import Any
 
 from whence.declare.toolbox import Mounted
 from whence.provider.exchange import Encoded, Frame, Settings, ToolChoice, ToolDefinition
+from whence.provider.parts import native_of, own_fields
 from whence.provider.profiles import OPENAI, Adapted, Profile
 from whence.provider.responses_decode import decode_input, decode_response
 from whence.provider.responses_encode import encode_items
 from whence.provider.responses_parts import PROTOCOL
 from whence.provider.responses_stream import ResponsesAssembler
-from whence.provider.tools import choice_fields, encode_definitions, framed, strictness
-from whence.provider.wire import build_request, mapping, objects, string
+from whence.provider.tools import encode_definitions, framed, strictness
+from whence.provider.wire import mapping, objects, string
 from whence.shapes.item import Native
 
 __all__ = [
     "PROTOCOL",
     "ResponsesAssembler",
-    "build_request",
     "decode_input",
     "decode_response",
     "decode_tool_choice",
@@ -66,20 +66,16 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
             string(tool.get("description")),
             mapping(tool.get("parameters")),
             tool.get("strict"),
-            native=_native({k: v for k, v in tool.items() if k not in _TOOL_FIELDS}),
+            native=native_of(PROTOCOL, {k: v for k, v in tool.items() if k not in _TOOL_FIELDS}),
         )
         for tool in objects(tools)
         if tool.get("type") == "function"
     )
 
 
-def _native(fields: dict[str, Any]) -> Native | None:
-    return Native(PROTOCOL, fields) if fields else None
-
-
 def encode_tool_choice(choice: ToolChoice) -> dict[str, Any]:
     """The fields of a request that say whether the model must call a tool."""
-    fields = choice_fields(choice, PROTOCOL) or {"tool_choice": choice.mode}
+    fields = own_fields(PROTOCOL, choice.native) or {"tool_choice": choice.mode}
     if choice.mode == "tool":
         fields["tool_choice"] = {"type": "function", "name": choice.name}
     if choice.parallel is not None:

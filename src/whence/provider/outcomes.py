@@ -8,23 +8,14 @@ happens to look like a mark is put between `<result>` and `</result>`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from whence.errors import ParseError
-from whence.provider.exchange import Fate
+from whence.provider.losses import Note
 from whence.provider.wire import dumps, loads
 from whence.shapes.item import Part, Text, ToolOutcome
 
 _ERROR = ("<error>", "</error>")
 _RESULT = ("<result>", "</result>")
-
-
-class Note(NamedTuple):
-    """Something about one item that could not be said."""
-
-    what: str
-    fate: Fate
-    reason: str
 
 
 def shown_parts(outcome: ToolOutcome) -> tuple[tuple[Part, ...], list[Note]]:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from whence.errors import InvalidArgs
-from whence.provider.outcomes import Note
+from whence.provider.losses import Note
 from whence.provider.schema_rewrite import Profile, Rewriter
 from whence.shapes.json import JSONObject
 

@@ -176,4 +176,5 @@ def _is_too_long(failure: Failure, status: int) -> bool:
     if status not in (400, 413, 422):
         return False
     said = failure.message.lower()
-    return failure.code in _TOO_LONG or any(words in said for words in _TOO_LONG_WORDS)
+    named = failure.code in _TOO_LONG or failure.type in _TOO_LONG
+    return named or any(words in said for words in _TOO_LONG_WORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -111,6 +112,9 @@ class RemoteConversation:
                             break
             except Broken as error:
                 broken = Broken(error.kind, self._model.discreet(error.reason))
+            except asyncio.CancelledError:
+                yield self._finished(incoming, None)[1]
+                raise
             rest, completion = self._finished(incoming, broken)
             if said or not _is_empty(completion):
                 for delta in rest:

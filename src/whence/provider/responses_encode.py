@@ -10,9 +10,8 @@ import msgspec
 
 from whence.provider.arguments import replayed_text
 from whence.provider.exchange import Encoded
-from whence.provider.ids import fitting_id
-from whence.provider.losses import Ledger, foreign_notes, not_replayed
-from whence.provider.outcomes import Note, mark, shown_parts
+from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id
+from whence.provider.outcomes import mark, shown_parts
 from whence.provider.responses_parts import (
     PROTOCOL,
     encode_content,
@@ -75,11 +74,7 @@ def _encode_message(item: Message, notes: list[Note]) -> dict[str, Any]:
 
 
 def _wire_id(call_id: str, notes: list[Note]) -> str:
-    wire_id = fitting_id(call_id, _ID, _ID_LENGTH)
-    if wire_id != call_id:
-        reason = f"the Responses API takes no such id; {wire_id} stands for it"
-        notes.append(Note(f"id {call_id!r}", "changed", reason))
-    return wire_id
+    return wire_id(call_id, _ID, _ID_LENGTH, "the Responses API", notes)
 
 
 def _encode_call(item: ToolCall, notes: list[Note]) -> dict[str, Any]:

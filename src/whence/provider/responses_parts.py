@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
+from whence.provider import parts as common
+from whence.provider.losses import Note
 from whence.provider.media import audio_format, audio_type, kind_of, source_of_url, url_of_source
-from whence.provider.outcomes import Note
 from whence.provider.wire import dumps, mapping, raw, string, text_or_none
 from whence.shapes.item import (
     File,
     Image,
     Inline,
     Link,
-    Native,
     Opaque,
     Part,
     Refusal,
@@ -25,15 +26,8 @@ from whence.shapes.item import (
 PROTOCOL = "openai-responses"
 
 
-def native_of(fields: dict[str, Any]) -> Native | None:
-    """What this protocol adds, where it adds something."""
-    kept = {key: value for key, value in fields.items() if value is not None}
-    return Native(PROTOCOL, kept) if kept else None
-
-
-def own_fields(native: Native | None) -> dict[str, Any]:
-    """The fields that may go back to this protocol."""
-    return dict(native.fields) if native is not None and native.protocol == PROTOCOL else {}
+native_of = partial(common.native_of, PROTOCOL)
+own_fields = partial(common.own_fields, PROTOCOL)
 
 
 def encode_content(parts: Iterable[Part], role: Role, notes: list[Note]) -> str | list[Any]:
@@ -106,11 +100,7 @@ def _left_out(what: str, role: Role, notes: list[Note], why: str) -> dict[str, A
 
 def decode_content(content: object, role: Role) -> tuple[Part, ...]:
     """The parts of a message's content."""
-    if isinstance(content, str):
-        return (Text(content),) if content else ()
-    if not isinstance(content, list):
-        return ()
-    return tuple(_decode_part(mapping(part), role) for part in content)
+    return common.parts_of(content, lambda part: _decode_part(mapping(part), role))
 
 
 def _decode_part(part: dict[str, Any], role: Role) -> Part:

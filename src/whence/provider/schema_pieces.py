@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whence.provider.outcomes import Note
+from whence.provider.losses import Note
 from whence.shapes.json import JSONObject
 from whence.shapes.schema import followed, schema_list, type_list
 

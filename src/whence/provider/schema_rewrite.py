@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whence.errors import InvalidArgs
-from whence.provider.outcomes import Note
+from whence.provider.losses import Note
 from whence.provider.schema_pieces import flat_top, merged, nullable
 from whence.shapes.json import JSONObject
 from whence.shapes.schema import resolve, schema_list, type_list

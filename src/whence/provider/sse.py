@@ -20,7 +20,6 @@ class SseEvent(msgspec.Struct, frozen=True):
     data: bytes
     """Its data lines, joined by newlines; not decoded, so that nothing is lost here."""
     event: str = "message"
-    id: str | None = None
     whole: bool = True
     """False for what was left when the stream ended in the middle of an event."""
 
@@ -33,13 +32,10 @@ class SseReader:
         self._line: list[bytes] = []
         self._data: list[bytes] = []
         self._event = ""
-        self._id: str | None = None
         self._size = 0
         self._after_cr = False
         self._beginning = b""
         self._started = False
-        self.retry_ms: int | None = None
-        """How long the server wants a client to wait before it comes back."""
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """The events that are whole now.
@@ -79,7 +75,7 @@ class SseReader:
         for block in chunk[:-2].split(b"\n\n"):
             if not block.startswith(b"data: ") or b"\n" in block:
                 return None
-            events.append(SseEvent(block[6:], "message", self._id))
+            events.append(SseEvent(block[6:]))
         return events
 
     def close(self) -> list[SseEvent]:
@@ -91,7 +87,7 @@ class SseReader:
             self._end_line()
         if not self._data:
             return []
-        return [SseEvent(b"\n".join(self._data), self._event or "message", self._id, not cut)]
+        return [SseEvent(b"\n".join(self._data), self._event or "message", not cut)]
 
     def _without_bom(self, chunk: bytes) -> bytes:
         if self._started:
@@ -131,17 +127,12 @@ class SseReader:
             self._data.append(value)
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
-        elif name == b"id" and b"\0" not in value:
-            self._id = value.decode("utf-8", "replace")
-        elif name == b"retry" and value.isdigit():
-            self.retry_ms = int(value)
+        elif name == b"error":  # not in the standard; llama.cpp reports failures so
+            self._event = "error"
+            self._data.append(value)
 
     def _end_event(self) -> SseEvent | None:
-        done = (
-            SseEvent(b"\n".join(self._data), self._event or "message", self._id)
-            if self._data
-            else None
-        )
+        done = SseEvent(b"\n".join(self._data), self._event or "message") if self._data else None
         self._data.clear()
         self._event = ""
         self._size = 0

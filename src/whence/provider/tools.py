@@ -7,9 +7,9 @@ from typing import Any
 
 from whence.declare.toolbox import Mounted
 from whence.errors import InvalidArgs
-from whence.provider.exchange import Encoded, Frame, Settings, ToolChoice, ToolDefinition
-from whence.provider.losses import Ledger
-from whence.provider.outcomes import Note
+from whence.provider.exchange import Encoded, Frame, Settings, ToolDefinition
+from whence.provider.losses import Ledger, foreign_fields
+from whence.provider.parts import own_fields
 from whence.provider.profiles import Adapted, Profile, adapt, check_name
 from whence.provider.wire import dumps
 
@@ -36,28 +36,10 @@ def encode_definitions(
     for definition in definitions:
         check_name(definition.name, profile)
         adapted = adapt(definition.schema, profile)
-        ledger.add(definition.name, [*adapted.notes, *_foreign(definition, protocol)])
-        fragments.append(dumps({**write(definition, adapted), **_own(definition, protocol)}))
+        native = definition.native
+        ledger.add(definition.name, [*adapted.notes, *foreign_fields(native, protocol)])
+        fragments.append(dumps({**write(definition, adapted), **own_fields(protocol, native)}))
     return Encoded(tuple(fragments), ledger.book())
-
-
-def _own(definition: ToolDefinition, protocol: str) -> dict[str, Any]:
-    native = definition.native
-    return dict(native.fields) if native is not None and native.protocol == protocol else {}
-
-
-def _foreign(definition: ToolDefinition, protocol: str) -> list[Note]:
-    native = definition.native
-    if native is None or native.protocol == protocol or not native.fields:
-        return []
-    names = ", ".join(native.fields)
-    return [Note(f"fields {names}", "dropped", f"only {native.protocol} understands them")]
-
-
-def choice_fields(choice: ToolChoice, protocol: str) -> dict[str, Any] | None:
-    """The fields of a choice that came from this protocol in a form of its own."""
-    native = choice.native
-    return dict(native.fields) if native is not None and native.protocol == protocol else None
 
 
 def strictness(definition: ToolDefinition, adapted: Adapted) -> bool | None:

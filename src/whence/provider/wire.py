@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -84,11 +84,6 @@ def _mended(value: object) -> object:
 def raw(text: str) -> msgspec.Raw:
     """A JSON text that goes into a larger one as it stands."""
     return msgspec.Raw(mend(text).encode())
-
-
-def build_request(head: bytes, fragments: Iterable[bytes], tail: bytes) -> bytes:
-    """A request body from parts that were encoded before."""
-    return head + b",".join(fragments) + tail
 
 
 def mapping(value: object) -> dict[str, Any]:

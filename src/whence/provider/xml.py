@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from whence.errors import InvalidArgs
 from whence.provider.exchange import Loss
-from whence.provider.losses import Ledger, foreign_notes
-from whence.provider.outcomes import Note, shown_parts
+from whence.provider.losses import Ledger, Note, foreign_notes
+from whence.provider.outcomes import shown_parts
 from whence.provider.xml_prompt import render_prompt, render_tool
 from whence.provider.xml_stream import (
     PROTOCOL,

@@ -83,6 +83,7 @@ class Mode:
     groups: Mapping[str, str | None]
     """read, edit, command, mcp → a regular expression over the path, or None for any."""
     role: str = ""
+    """What a model is told in it."""
 
 
 @dataclass(frozen=True, slots=True)

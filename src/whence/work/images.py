@@ -62,11 +62,6 @@ class Picture:
         """The data as they travel."""
         return base64.b64encode(self.data).decode("ascii")
 
-    @property
-    def data_uri(self) -> str:
-        """The whole picture as an address."""
-        return f"data:{self.media_type};base64,{self.base64}"
-
     def as_result(self) -> dict[str, JSONValue]:
         """The picture as the result of a tool."""
         return image_result(self.media_type, self.base64)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from whence.declare.toolbox import Toolbox
-from whence.provider.local import plainly
+from whence.provider.local import paths, plainly
 from whence.provider.local.fit import fit
 from whence.provider.local.grammar import one_of, spans
 from whence.provider.local.pieces import pieces_of
@@ -123,7 +123,7 @@ def test_a_word_can_be_a_path_by_where_it_stands(request_text: str, path: str) -
     (slot,) = slots({"path": {"type": "string"}}, "path")
     known = Known.of(request_text)
 
-    assert [known.pieces[i].text for i in plainly.bare_paths(slot, known)] == [path]
+    assert [known.pieces[i].text for i in paths.bare_paths(slot, known)] == [path]
 
 
 @pytest.mark.parametrize(
@@ -151,6 +151,6 @@ def test_what_is_missing_and_what_is_left_over_is_counted() -> None:
 def test_a_folder_is_no_file() -> None:
     (slot,) = slots({"path": {"type": "string", "description": "File to read"}}, "path")
 
-    assert plainly.is_other_thing(slot, Known.of("what is in the docs folder"))
-    assert not plainly.is_other_thing(slot, Known.of("read a.txt in the docs folder"))
+    assert paths.is_other_thing(slot, Known.of("what is in the docs folder"))
+    assert not paths.is_other_thing(slot, Known.of("read a.txt in the docs folder"))
     assert slot.want is Want.PATH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -57,6 +58,24 @@ def test_what_was_allowed_is_done(workspace: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (workspace / "notes.txt").read_text("utf-8") == "bread\nmilk"
     assert "Carry out the request “append 'milk' to notes.txt”" in done.stderr
+
+
+@pytest.mark.requirement("local:cautious")
+def test_an_agent_that_another_one_hands_its_work_to_asks_first_too(workspace: Path) -> None:
+    (workspace / "helper.chatmd").write_text(FILE, "utf-8")
+    (workspace / "agent.chatmd").write_text(
+        '<config model="script/answers.yaml"/>\n<tool name="helper" agent="helper.chatmd" local/>\n',
+        "utf-8",
+    )
+    given = {"why": "Have it written down", "input": "append 'milk' to notes.txt"}
+    answers = [{"calls": [{"tool": "helper", "args": given}]}, "{outcome}"]
+    (workspace / "answers.yaml").write_text(json.dumps(answers), "utf-8")
+
+    done = run(workspace, "Write it down.")
+
+    assert done.returncode == 0, done.stderr
+    assert "needs approval" in done.stderr
+    assert (workspace / "notes.txt").read_text("utf-8") == "bread\n"
 
 
 def test_reading_asks_nobody_and_the_transcript_can_be_resumed(workspace: Path) -> None:

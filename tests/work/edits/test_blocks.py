@@ -70,6 +70,11 @@ def test_an_edit_changes_its_lines_and_not_a_byte_more(
         ("def f():\n    a()\n    if a:\n        b()\n", "def f():\na()\nif a:\nb()",
          "def f():\n    a()\n    if a:\n        c()",
          "def f():\n    a()\n    if a:\n        c()\n"),
+        ("def f():\n    if x:\n        y()\n", "def f():\n  if x:\n    y()",
+         "def f():\n  if x:\n    z()\n    if w:\n      v()",
+         "def f():\n    if x:\n        z()\n        if w:\n            v()\n"),
+        ("f() {\n\tif (x)\n\t\ty()\n}\n", "f() {\n  if (x)\n    y()\n}",
+         "f() {\n  if (z)\n    y()\n}", "f() {\n\tif (z)\n\t\ty()\n}\n"),
         ("    a()\n    b()\n", "        a()\n        b()", "    a()\nb()", "a()\nb()\n"),
         ("  a()\n", "    a()", "b()", "b()\n"),
         ("x  =   1\n", "x = 1", "x = 2", "x = 2\n"),
@@ -77,7 +82,8 @@ def test_an_edit_changes_its_lines_and_not_a_byte_more(
          "say(“hi”)  # kept…\ny\n"),
         ("a = 1   \nb\n", "a = 1\nb", "a = 1\nc", "a = 1   \nc\n"),
     ],
-    ids=["spaces", "tabs", "wrong inner indentation", "dedent", "never left of column 0",
+    ids=["spaces", "tabs", "wrong inner indentation", "narrower steps",
+         "spaces for tabs", "dedent", "never left of column 0",
          "inner spaces", "typography kept in context", "trailing white space kept in context"],
 )  # fmt: skip
 def test_white_space_may_differ_and_the_file_decides_about_indentation(
@@ -314,3 +320,13 @@ def test_any_block_changes_only_lines_that_look_like_its_search_or_nothing(
     assert ["".join(line.split()) for line in found] == [
         "".join(line.split()) for line in placed.block.search
     ]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_lines_that_two_blocks_add_at_one_place_stand_in_the_order_of_the_blocks(
+    ending: str,
+) -> None:
+    text = ending.join(["above", "below", ""])
+    blocks = block("above", "above\nz", 1), block("below", "a\nbelow", 2, number=2)
+
+    assert applied(text, *blocks).text == ending.join(["above", "z", "a", "below", ""])

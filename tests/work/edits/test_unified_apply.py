@@ -127,6 +127,16 @@ def test_a_shift_and_a_number_that_point_to_different_fits_are_ambiguous() -> No
     assert "line 5, where it is due, is not the only one" in error.message
 
 
+def test_a_hunk_that_also_fits_as_far_away_as_the_next_one_moved_is_ambiguous() -> None:
+    diff = "@@ -2 +2 @@\n-x\n+y\n@@ -4,2 +4,2 @@\n x\n-end\n+END\n"
+    assert patched(diff, "a\nx\na\nx\nend\n") == "a\ny\na\nx\nEND\n"
+
+    error = refused(diff, "b\nx\na\nx\na\nx\nend\n")
+
+    assert error.details["reason"] == "ambiguous"
+    assert "lines 2 and 4" in error.message
+
+
 def test_contexts_of_neighbouring_hunks_may_overlap() -> None:
     diff = "@@ -1,3 +1,3 @@\n-a\n+A\n b\n c\n@@ -2,3 +2,3 @@\n b\n c\n-d\n+D\n"
 

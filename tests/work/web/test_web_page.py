@@ -14,7 +14,7 @@ from whence.execute.http import Http
 from whence.shapes.web import FETCH_LIMITS, PUBLIC, Fetched, FetchLimits, HostPolicy
 from whence.work.web.apart import apart
 from whence.work.web.cache import Page, PageCache
-from whence.work.web.page import Form, web_document, webpage_to_markdown
+from whence.work.web.page import Form, web_document
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,9 @@ HTML = "<title>Päge</title><nav>menu</nav><main><h1>Ünï</h1><a href=next?x=1>
 
 
 async def fetch(server: LocalServer, path: str, cache: PageCache | None = None) -> Page:
-    return await webpage_to_markdown(server.url(path), http=Http(), cache=cache, allow=LOOPBACK)
+    return await web_document(
+        server.url(path), Form.MARKDOWN, http=Http(), cache=cache, allow=LOOPBACK
+    )
 
 
 async def test_a_page_comes_as_markdown_with_links_to_where_it_ended() -> None:
@@ -78,7 +80,7 @@ async def test_what_a_wide_policy_fetched_is_not_shown_under_a_narrow_one() -> N
     async with serving({"/": answer(HTML)}) as server:
         await fetch(server, "/", cache)
         with pytest.raises(PermissionDenied):
-            await webpage_to_markdown(server.url("/"), http=Http(), cache=cache)
+            await web_document(server.url("/"), Form.MARKDOWN, http=Http(), cache=cache)
 
 
 async def test_a_document_comes_in_each_form() -> None:
@@ -126,7 +128,7 @@ async def test_a_file_on_github_is_taken_from_the_raw_host() -> None:
     http = Repository(a_py=b"one\ntwo\nthree\n")
     url = "https://github.com/o/r/blob/v1/src/a.py#L2-L3"
 
-    page = await webpage_to_markdown(url, http=http)
+    page = await web_document(url, Form.MARKDOWN, http=http)
 
     assert http.asked == ["https://raw.githubusercontent.com/o/r/v1/src/a.py"]
     assert page.markdown == "```python\n2. two\n3. three\n```"
@@ -137,7 +139,7 @@ async def test_each_slice_of_a_file_is_kept_by_itself() -> None:
     http, cache = Repository(a_py=b"one\ntwo\n"), PageCache()
     for lines, expected in (("#L1", "1. one"), ("#L2", "2. two"), ("#L1", "1. one")):
         url = f"https://github.com/o/r/blob/v1/a.py{lines}"
-        page = await webpage_to_markdown(url, http=http, cache=cache)
+        page = await web_document(url, Form.MARKDOWN, http=http, cache=cache)
         assert page.markdown == f"```python\n{expected}\n```"
 
     assert len(http.asked) == 2

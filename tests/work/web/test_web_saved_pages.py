@@ -11,7 +11,7 @@ from tests.local_server import LOOPBACK, answer, serving
 
 from whence.execute.http import Http
 from whence.work.web.cache import Page
-from whence.work.web.page import webpage_to_markdown
+from whence.work.web.page import Form, web_document
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ async def fetched(place: Path, name: str) -> tuple[bytes, Page]:
     source = (place / f"{name}.html").read_bytes()
     async with serving({f"/deep/{name}.html": answer(source, "text/html")}) as server:
         url = server.url(f"/deep/{name}.html")
-        return source, await webpage_to_markdown(url, http=Http(), allow=LOOPBACK)
+        return source, await web_document(url, Form.MARKDOWN, http=Http(), allow=LOOPBACK)
 
 
 def python_documentation() -> Path:

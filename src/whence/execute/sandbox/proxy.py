@@ -39,11 +39,10 @@ _STATUS = {"PERMISSION_DENIED": b"403 Forbidden", "INVALID_ARGS": b"400 Bad Requ
 class Proxy:
     """Serves one program, for as long as the context is open."""
 
-    def __init__(self, confinement: Confinement, *, resolve: Resolver = system_addresses) -> None:
+    def __init__(self, confinement: Confinement) -> None:
         self.refused: list[str] = []
         """Hosts that were asked for in vain."""
         self._policy = HostPolicy(confinement.hosts, confinement.networks)
-        self._resolve = resolve
         self._ours, self._theirs = socket.socketpair()
         self._busy: set[asyncio.Task[None]] = set()
 

@@ -20,6 +20,7 @@ from whence.provider.local.fill import fill
 from whence.provider.local.plan import parted, steps_of
 from whence.provider.local.quote import fault
 from whence.provider.local.reason import reason
+from whence.provider.local.spread import spread
 from whence.provider.model import Progress
 from whence.provider.stream import ItemDone, TextDelta
 from whence.provider.wire import mend
@@ -77,7 +78,7 @@ class LocalConversation:
         self._chooser = Chooser(self._tools, networks)
         self._ids = CallIds()
         self._items: list[Item] = []
-        self._prepared: dict[tuple[int, str], _Step] = {}
+        self._prepared: dict[tuple[int, str], list[_Step]] = {}
         self._usage = Usage()
 
     def add(self, items: Sequence[Item]) -> tuple[Loss, ...]:
@@ -96,11 +97,11 @@ class LocalConversation:
         """The call of the next step, or what came of all of them."""
         self._usage = Usage()
         asked = self._asked()
-        steps = steps_of(asked.request, self._tools) if asked.request else []
+        texts = steps_of(asked.request, self._tools) if asked.request else []
+        steps = [step for text in texts for step in await self._prepare(text, asked)]
         done: list[tuple[_Step, ToolCall | None]] = []
         calls = iter(asked.calls)
-        for position, text in enumerate(steps, 1):
-            step = await self._prepare(text, asked)
+        for position, step in enumerate(steps, 1):
             call = next(calls, None) if step.mounted else None
             if step.mounted and call is None and not _failed(asked):
                 made = self._call(step, position, len(steps))
@@ -123,28 +124,33 @@ class LocalConversation:
                 return _Asked(request, documents, tuple(self._items[index + 1 :]))
         return _Asked("", "", ())
 
-    async def _prepare(self, text: str, asked: _Asked) -> _Step:
-        """What a step asks for; worked out once."""
+    async def _prepare(self, text: str, asked: _Asked) -> list[_Step]:
+        """What a part of a request asks for; worked out once."""
         key = (len(self._items) - len(asked.since), text)
-        step = self._prepared.get(key)
-        if step is None:
-            step = self._prepared[key] = await self._decide(text, asked)
-        return step
+        steps = self._prepared.get(key)
+        if steps is None:
+            steps = self._prepared[key] = await self._decide(text, asked)
+        return steps
 
-    async def _decide(self, text: str, asked: _Asked) -> _Step:
+    async def _decide(self, text: str, asked: _Asked) -> list[_Step]:
         found = await self._candidates(text)
         if asked.documents and (not found or found[0].score < _SURE):
-            return _Step(text, remark=await self._look_up(text, asked.documents))
+            return [_Step(text, remark=await self._look_up(text, asked.documents))]
         for candidate in found[:_TRIED]:
             if candidate.score < found[0].score - _NEARLY:
                 break
-            filled = await fill(text, candidate.mounted, self._networks)
-            self._usage += Usage(filled.read_tokens, filled.written_tokens)
-            if filled.arguments is not None:
-                return _Step(text, candidate.mounted, filled.arguments)
+            parts = spread(text, candidate.mounted)
+            steps = [await self._filled(part, candidate.mounted) for part in parts]
+            if all(step.mounted for step in steps):
+                return steps
         if found:
-            return _Step(text, remark=answer.needs_more(text, found[0].mounted))
-        return _Step(text)
+            return [_Step(text, remark=answer.needs_more(text, found[0].mounted))]
+        return [_Step(text)]
+
+    async def _filled(self, text: str, mounted: Mounted) -> _Step:
+        filled = await fill(text, mounted, self._networks)
+        self._usage += Usage(filled.read_tokens, filled.written_tokens)
+        return _Step(text, mounted if filled.arguments is not None else None, filled.arguments)
 
     async def _candidates(self, text: str) -> list[Candidate]:
         if not self._tools:

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from whence.declare.toolbox import Mounted
-from whence.provider.local import plainly
+from whence.provider.local import commands, paths, plainly
 from whence.provider.local.engine import Networks
 from whence.provider.local.grammar import is_common, is_loose, one_of, spans
+from whence.provider.local.pairs import take_pairs
 from whence.provider.local.pieces import Kind, number_of
 from whence.provider.local.plainly import Known
 from whence.provider.local.slots import Slot, Want, name_words, slots_of
@@ -82,6 +83,8 @@ class _Filler:
 
     async def arguments(self) -> dict[str, Any] | None:
         """What has a shape of its own goes first: it tells what is left for texts."""
+        self._fill_command()
+        take_pairs(self._slots, self._known)
         await self._fill_choices()
         for want in (Want.URL, Want.EMAIL, Want.GLOB, Want.TIME):
             await self._fill_shapes(want)
@@ -113,6 +116,16 @@ class _Filler:
         found = [s for s in self._slots if s.want is want and s.at not in self._known.values]
         return sorted(found, key=lambda slot: not slot.required)
 
+    def _fill_command(self) -> None:
+        for slot in self._slots:
+            if slot.required and commands.takes_command(slot):
+                elsewhere = any(other.want is Want.PATH for other in self._slots)
+                said = commands.said_command(self._known, elsewhere=elsewhere)
+                if said is not None:
+                    is_list = slot.want is Want.LIST
+                    line = commands.words_of(said.line) if is_list else said.line
+                    self._known.take(slot, line, said.pieces)
+
     async def _fill_choices(self) -> None:
         for slot in self._of(Want.CHOICE):
             said = plainly.said_choices(slot, self._known)
@@ -132,12 +145,20 @@ class _Filler:
                 await self._take_one(slot, indices)
 
     async def _fill_numbers(self) -> None:
-        slots = sorted(self._of(Want.NUMBER), key=lambda slot: not self._named_number(slot))
+        slots = sorted(self._numbers(), key=lambda slot: not self._named_number(slot))
         for position, slot in enumerate(slots):
             said = [index for _, index in plainly.said_numbers(slot, self._known)]
             if said:
                 index = await self._choose(slot, said, len(slots) - position)
                 self._known.take(slot, number_of(self._known.pieces[index]), [index])
+
+    def _numbers(self) -> list[Slot]:
+        """The open places for numbers; nobody means a time limit who does not say so."""
+        return [
+            slot
+            for slot in self._of(Want.NUMBER)
+            if slot.required or "timeout" not in slot.words or self._named_number(slot)
+        ]
 
     def _named_number(self, slot: Slot) -> bool:
         said = [index for _, index in plainly.said_numbers(slot, self._known)]
@@ -156,16 +177,16 @@ class _Filler:
             needed -= slot.required
 
     def _is_here(self, slot: Slot) -> bool:
-        return plainly.says_here(self._known) or plainly.is_here_by_default(slot)
+        return paths.says_here(self._known) or paths.is_here_by_default(slot)
 
     def _paths_for(self, slot: Slot, needed: int) -> list[int]:
         """What looks like a path, else what stands where paths stand, else any single word."""
         known = self._known
         indices = known.free(plainly.SHAPES[Want.PATH])
-        if not indices and plainly.says_here(known):
+        if not indices and paths.says_here(known):
             return []
         if len(indices) < max(needed, 1):
-            indices = sorted({*indices, *plainly.bare_paths(slot, known)})
+            indices = sorted({*indices, *paths.bare_paths(slot, known)})
         if indices or not slot.required:
             return indices
         # The verb that a request begins with is no path.
@@ -218,7 +239,7 @@ class _Filler:
         if slot.required:
             return slot.want in (Want.TEXT, Want.URL, Want.EMAIL, Want.GLOB, Want.TIME)
         named = any(plainly.names(slot, piece) for piece in self._known.pieces)
-        return slot.want is Want.TEXT and named
+        return slot.want in (Want.TEXT, Want.TIME) and named
 
     async def _fill_text(self, slot: Slot, later: Sequence[Slot]) -> None:
         quoted = self._known.free((Kind.QUOTED,))
@@ -239,7 +260,10 @@ class _Filler:
             if known.request.startswith(text, start):
                 inside = [i for i in allowed if start <= known.pieces[i].start < start + len(text)]
                 if known.pieces[inside[-1]].end == start + len(text):
-                    known.take(slot, text, inside)
+                    own = frozenset(name_words(self._mounted.name))
+                    lead = plainly.kind_of_thing([known.pieces[i] for i in inside], own)
+                    value = text[known.pieces[inside[lead]].start - start :]
+                    known.take(slot, value, inside)
                     return
 
     async def _pick(self, slot: Slot, texts: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from whence.provider.local import plainly
+from whence.provider.local import paths, plainly
 from whence.provider.local.grammar import is_common
 from whence.provider.local.pieces import Kind
 from whence.provider.local.plainly import Known
@@ -77,13 +77,13 @@ def _take_text(slot: Slot, known: Known) -> bool:
 
 
 def _take_shape(slot: Slot, known: Known) -> bool:
-    if slot.want is Want.PATH and plainly.is_other_thing(slot, known):
+    if slot.want is Want.PATH and paths.is_other_thing(slot, known):
         return False
     indices = known.free(plainly.SHAPES[slot.want])
     if slot.want is Want.PATH and not indices:
-        indices = plainly.bare_paths(slot, known)
+        indices = paths.bare_paths(slot, known)
         if not indices:
-            return plainly.says_here(known) or plainly.is_here_by_default(slot)
+            return paths.says_here(known) or paths.is_here_by_default(slot)
     return bool(indices) and _taken(slot, known, indices[:1])
 
 

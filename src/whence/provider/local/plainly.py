@@ -20,22 +20,14 @@ SHAPES: dict[Want, tuple[Kind, ...]] = {
 }
 """Which pieces fit a place, where the shape tells."""
 
-_HERE = re.compile(
-    r"\b(?:here|(?:current|this|working) (?:directory|folder|dir)|workspace|this project)\b",
-    re.IGNORECASE,
-)
-_FOLDER = re.compile(r"\b(?:folders?|director(?:y|ies)|dirs?)\b", re.IGNORECASE)
-_FILE = re.compile(r"\bfile\b", re.IGNORECASE)
-_BEFORE = frozenset("in inside under within folder directory dir".split())
-_BEFORE_REQUIRED = _BEFORE | frozenset("file into called named of from list read open".split())
-_AFTER = frozenset("folder directory dir file".split())
-_THINGS = frozenset("files folders directories contents content everything".split())
-_ARTICLES = frozenset("a an the my your our this that all any every each me".split())
-_MANNERS = r"""please|hey|ok|now|first|then|just|also|can\ you|could\ you|would\ you|will\ you
+FOLDER_OR_FILE = frozenset("folder directory dir file".split())
+"""What may stand beside a path and say what it is."""
+
+_MANNERS = r"""please|pls|plz|hey|hi|hello|so|ok|now|first|then|just|also|can\ you|could\ you|would\ you|will\ you
     |i\ want(?:\ you)?\ to|i(?:'d|\ would)\ like(?:\ you)?\ to|i\ need(?:\ you)?\ to|let's"""
 _POLITE = re.compile(rf"(?:(?:{_MANNERS})[\s,]+)+", re.IGNORECASE | re.VERBOSE)
 _ASKING = re.compile(
-    rf"""(?:(?:{_MANNERS}|how\ (?:do|can)\ (?:you|i|we)|what\ (?:is|are|does|do|were|was)|what's
+    rf"""(?:(?:{_MANNERS}|how\ (?:do|can)\ (?:you|i|we)|what\ (?:is|are|does|do|were|was)|what'?s
     |who\ is|where\ is)[\s,]+)+""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -52,8 +44,12 @@ _PREPOSITIONS = {
 }
 """What stands before a value may tell whose it is."""
 _NEGATIVE = re.compile(
-    r"\b(?:off|not|no|never|without|disable|disabled|false|don't|stop)\b", re.IGNORECASE
+    r"\b(?:off|not|no|never|without|disable|disabled|deactivate|false|don't|stop)\b",
+    re.IGNORECASE,
 )
+_POSITIVE = re.compile(r"\b(?:on|yes|true|enable|enabled|activate|every\w*|all)\b", re.IGNORECASE)
+_UNDOES = ("un", "dis", "de", "in")
+"""`unlock` says no to `locked`."""
 
 
 @dataclass(slots=True)
@@ -94,7 +90,7 @@ class Known:
 
 def belongs(slot: Slot, piece: Piece) -> bool:
     """Whether a word beside a value says what the value is."""
-    return names(slot, piece) or (slot.want is Want.PATH and piece.text.lower() in _AFTER)
+    return names(slot, piece) or (slot.want is Want.PATH and piece.text.lower() in FOLDER_OR_FILE)
 
 
 def names(slot: Slot, piece: Piece) -> bool:
@@ -163,39 +159,19 @@ def fits_number(slot: Slot, number: float) -> bool:
 
 def said_truth(slot: Slot, known: Known) -> bool | None:
     """Yes or no, where the place is needed or named; None: nothing is said about it."""
+    if any(_undoes(slot, piece) for piece in known.pieces):
+        return False
     named = any(names(slot, piece) for piece in known.pieces)
     if not (slot.required or named):
         return None
-    return _NEGATIVE.search(known.request) is None
+    said = named or _POSITIVE.search(known.request) is not None
+    return said and _NEGATIVE.search(known.request) is None
 
 
-def bare_paths(slot: Slot, known: Known) -> list[int]:
-    """Words that are paths by where they stand: `the docs folder`, `in src`."""
-    before = _BEFORE_REQUIRED if slot.required else _BEFORE
-    found: list[int] = []
-    for index in known.free((Kind.WORD,)):
-        piece = known.pieces[index]
-        word = piece.text.lower()
-        if is_loose(piece) or word in _ARTICLES | _THINGS | before | _AFTER:
-            continue
-        previous = _previous(index, known)
-        following = known.pieces[index + 1].text.lower() if index + 1 < len(known.pieces) else ""
-        if previous in before or (following in _AFTER and not piece.ends):
-            found.append(index)
-    return found
-
-
-def _previous(index: int, known: Known) -> str:
-    """The word before, articles left out."""
-    for piece in reversed(known.pieces[:index]):
-        if piece.text.lower() not in _ARTICLES:
-            return piece.text.lower()
-    return ""
-
-
-def says_here(known: Known) -> bool:
-    """Whether the request means the directory it is said in."""
-    return _HERE.search(known.request) is not None
+def _undoes(slot: Slot, piece: Piece) -> bool:
+    word = piece.text.lower()
+    bare = (word.removeprefix(before) for before in _UNDOES if word.startswith(before))
+    return any(same_word(rest, name) for rest in bare for name in slot.words)
 
 
 def text_places(
@@ -234,6 +210,17 @@ def behind_name(slot: Slot, known: Known) -> list[int]:
     return [index for index in behind if index in known.free(Kind)]
 
 
+def kind_of_thing(value: Sequence[Piece], own: frozenset[str]) -> int:
+    """How many words at the head of a value only say what it is: `the feature` in toggle_feature.
+
+    An article alone stays: it may be part of a name.
+    """
+    lead = 1 if is_loose(value[0]) else 0
+    while lead < len(value) - 1 and value[lead].text.lower() in own:
+        lead += 1
+    return lead if lead and value[lead - 1].text.lower() in own else 0
+
+
 def beside_name(slot: Slot, known: Known, indices: Iterable[int]) -> list[int]:
     """Those of the pieces that have the name of the place beside them: `6 sides`, `width 800`."""
     return [
@@ -268,29 +255,3 @@ def _behind(pattern: re.Pattern[str], known: Known) -> int:
     match = pattern.match(known.request)
     end = match.end() if match else 0
     return next((i for i, piece in enumerate(known.pieces) if piece.start >= end), 0)
-
-
-def is_other_thing(slot: Slot, known: Known) -> bool:
-    """Whether the request speaks of a folder where the place takes a file, or the other way."""
-    folder = _FOLDER.search(known.request) is not None
-    file = _FILE.search(known.request) is not None or any(map(_has_ending, known.pieces))
-    takes_folder, takes_file = _takes(slot)
-    if folder is file or takes_folder is takes_file:
-        return False
-    return folder is takes_file
-
-
-def is_here_by_default(slot: Slot) -> bool:
-    """Whether a place reads a folder: where none is named, it is the one that we are in."""
-    return slot.reads and _takes(slot) == (True, False)
-
-
-def _takes(slot: Slot) -> tuple[bool, bool]:
-    """Whether a place takes a folder, and whether a file."""
-    said = f"{slot.name} {slot.description}"
-    return _FOLDER.search(said) is not None, _FILE.search(said) is not None
-
-
-def _has_ending(piece: Piece) -> bool:
-    name = piece.text.rpartition("/")[2]
-    return piece.kind in (Kind.PATH, Kind.DOTTED) and "." in name[1:]

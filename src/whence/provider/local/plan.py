@@ -11,13 +11,14 @@ from whence.provider.local.reason import is_question
 from whence.provider.local.slots import name_words
 
 _BREAK = re.compile(
-    r"""[,;.]?\s+(?:and\s+)?(?:then|after\s+that|afterwards|next|finally)[,:]?\s+
+    r"""[,;.]?\s+(?:and\s+)?(?:then|after\s+that|afterwards|finally)[,:]?\s+
     |;\s+ | (?<=[.!?])\s+(?=[A-Z]) | \n+""",
     re.IGNORECASE | re.VERBOSE,
 )
 _JOINT = re.compile(r"(?:,\s*and|\s+and|,|&)\s+", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:^|\s+)\d{1,2}[.)]\s+(?=[^\W\d])")
 _LEAD = re.compile(
-    r"(?:(?:and|then|first|next|finally|after that|please)\b[,:]?\s+)+", re.IGNORECASE
+    r"(?:(?:(?:and|then|first|next|finally|after that|please)\b[,:]?|[-*•])\s+)+", re.IGNORECASE
 )
 _DOCUMENT = 400
 """A text with more characters than this is a document, if there is another that could be asking."""
@@ -48,7 +49,9 @@ def parted(texts: Sequence[str]) -> tuple[str, str]:
 def steps_of(request: str, tools: Iterable[Mounted]) -> list[str]:
     """The parts of a request that each ask for something, in order."""
     verbs = _VERBS.union(*(name_words(mounted.name.rpartition(".")[2])[:1] for mounted in tools))
-    parts = [part for whole in _cut(request, _BREAK) for part in _at_joints(whole, verbs)]
+    items = _cut(request, _NUMBERED) if _NUMBERED.match(request) else [request]
+    wholes = (whole for item in items for whole in _cut(item, _BREAK))
+    parts = [part for whole in wholes for part in _at_joints(whole, verbs)]
     steps = [_without_lead(part.strip()).strip(" ,;") for part in parts]
     return [step for step in steps if step] or [request.strip()]
 
@@ -63,8 +66,7 @@ def _at_joints(text: str, verbs: frozenset[str]) -> Iterator[str]:
     held = ""
     joint = ""
     for part, after in _cut_with_joints(text):
-        first = part.split(maxsplit=1)[0].lower().strip(",.:") if part.split() else ""
-        if held and first in verbs:
+        if held and _first_word(part) in verbs:
             yield held
             held = part
         else:
@@ -72,6 +74,10 @@ def _at_joints(text: str, verbs: frozenset[str]) -> Iterator[str]:
         joint = after
     if held.strip():
         yield held
+
+
+def _first_word(part: str) -> str:
+    return next(iter(_without_lead(part).lower().split()), "").strip(",.:")
 
 
 def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:

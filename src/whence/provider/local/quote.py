@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +22,8 @@ _REMARK = re.compile(r"\n\[(?:warning|truncated): [^\n]*\](?=\n|$)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z“\"(])")
 _BARE = "#>*-•| \t`"
 _WORDS_OF_SENTENCE = 4
+_FULL_LINE = 50
+_CONTINUED = re.compile(r"\s{0,3}[^\W_]")
 
 
 class Sentence(NamedTuple):
@@ -75,10 +79,39 @@ def sentences_of(text: str) -> list[Sentence]:
     """The sentences of a document that tell something, without what only lays it out."""
     return [
         Sentence(sentence.strip(_BARE), number)
-        for number, line in _prose(text)
-        for sentence in _SENTENCE.split(line.strip(_BARE))
+        for lines in _paragraphs(_prose(text))
+        for sentence, number in _cut_sentences(lines)
         if len(sentence.split()) >= _WORDS_OF_SENTENCE and not sentence.endswith("?")
     ]
+
+
+def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[list[Sentence]]:
+    """Lines that belong together: one that was broken to fit goes on in the next."""
+    held: list[Sentence] = []
+    for number, line in lines:
+        if held and not _goes_on(held[-1].text, line):
+            yield held
+            held = []
+        held.append(Sentence(line, number))
+    if held:
+        yield held
+
+
+def _goes_on(line: str, following: str) -> bool:
+    """Whether a sentence was broken off at the end of a line only because it was full."""
+    full = len(line) >= _FULL_LINE and not line.rstrip().endswith((".", "!", "?", ":", ";", "|"))
+    return full and _CONTINUED.match(following) is not None
+
+
+def _cut_sentences(lines: Sequence[Sentence]) -> Iterator[tuple[str, int]]:
+    """Sentences and the lines on which they begin."""
+    joined = " ".join(line.text.strip(_BARE) for line in lines)
+    ends = list(accumulate(len(line.text.strip(_BARE)) + 1 for line in lines))
+    at = 0
+    for sentence in _SENTENCE.split(joined):
+        at = joined.index(sentence, at)
+        yield sentence, lines[bisect_right(ends, at)].line
+        at += len(sentence)
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:

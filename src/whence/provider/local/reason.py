@@ -6,10 +6,10 @@ import re
 
 _LONGEST = 200
 _QUESTION = re.compile(
-    r"(?:what|which|who|whose|where|when|why|how|is|are|was|were|do|does|did|can|could)\b",
+    r"(?:(?:what|who|where|when|how)['’]?s?|which|whose|why|is|are|was|were|do|does|did|can|could)\b",
     re.IGNORECASE,
 )
-_ORDER = re.compile(r"(?:please|(?:can|could|would|will) you)\b", re.IGNORECASE)
+_ORDER = re.compile(r"(?:please|pls|plz|kindly|(?:can|could|would|will) you)\b", re.IGNORECASE)
 
 
 def is_question(request: str) -> bool:

@@ -60,13 +60,18 @@ class Slot:
         return frozenset(name_words(self.name))
 
 
-_PATHS = frozenset("path file filename filepath folder directory dir src dst".split())
+_PATHS = frozenset("path file filename filepath folder directory dir src dst cwd".split())
 _FILES = re.compile(r"\b(?:files?|folders?|director(?:y|ies)|paths?)\b", re.IGNORECASE)
 _PLACES = frozenset("source destination target scope root".split())
 """Names of paths only where the description speaks of files."""
 _URLS = frozenset("url uri link href website".split())
 _GLOBS = frozenset("glob wildcard".split())
 _TIMES = frozenset("time hour clock".split())
+_WHEN = re.compile(r"when\b", re.IGNORECASE)
+_PATCH = re.compile(r"\b(?:diff|patch)\b", re.IGNORECASE)
+"""What nobody says in a sentence."""
+_EXAMPLE = re.compile(r"\*\.\w")
+"""A description that shows a wildcard."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _FORMATS = {
     "uri": Want.URL, "uri-reference": Want.URL, "iri": Want.URL, "email": Want.EMAIL,
@@ -154,7 +159,14 @@ def _want_of_string(
     if isinstance(form, str) and form in _FORMATS:
         return _FORMATS[form]
     words = name_words(at[-1])
-    if _PLACES.intersection(words) and _FILES.search(str(schema.get("description"))):
+    said = str(schema.get("description", ""))
+    if _PATCH.search(f"{' '.join(words)} {said}"):
+        return Want.OTHER
+    if _EXAMPLE.search(said):
+        return Want.GLOB
+    if _WHEN.match(said):
+        return Want.TIME
+    if _PLACES.intersection(words) and _FILES.search(said):
         return Want.PATH
     for known, want in (
         (_URLS, Want.URL), (_GLOBS, Want.GLOB), (_PATHS, Want.PATH), (_TIMES, Want.TIME),

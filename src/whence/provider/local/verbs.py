@@ -22,7 +22,7 @@ _GROUPS = {
     "send": "send tell text message notify mail post write say",
     "run": "run execute launch start begin do",
     "stop": "stop kill end close terminate quit cancel",
-    "set": "set change adjust turn switch put make resize convert",
+    "set": "set change adjust turn switch put make resize",
     "translate": "translate say",
     "add": "add sum plus calculate compute",
     "define": "define mean means",
@@ -30,13 +30,17 @@ _GROUPS = {
     "roll": "roll throw",
     "commit": "commit save",
     "patch": "patch edit fix correct",
+    "replace": "replace change substitute swap rename fix correct edit",
+    "convert": "convert how",
 }
 _OF_WORD: dict[str, set[str]] = {}
 for _group, _listed in _GROUPS.items():
     for _word in _listed.split():
         _OF_WORD.setdefault(_word, set()).add(_group)
-_TELLING = frozenset("search read list get translate add define".split())
-_ASKING = frozenset("what what's which who where when how is are does do".split())
+_TELLING = frozenset("search read list get translate add define convert".split())
+_ASKING = frozenset("what what's whats which who where when how is are does do".split())
+_PLACING = frozenset("in to into from on at".split())
+"""An order may begin with where, and say what only then."""
 _LIGHT = frozenset("make take give do have".split())
 _REACH = 4
 _WORD = re.compile(r"[a-z]+")
@@ -49,6 +53,8 @@ def wanted(words: Sequence[str]) -> frozenset[str]:
     """
     if words[:1] and words[0] in _ASKING:
         return _meant(words)
+    if words[:1] and words[0] in _PLACING:
+        words = [word for word in words if word in _OF_WORD]
     return _meant(words[: _REACH if words[:1] and words[0] in _LIGHT else 1])
 
 

@@ -16,6 +16,7 @@ from itertools import pairwise
 from whence.errors import Conflict, InvalidArgs
 from whence.work.edits.closest import compare
 from whence.work.edits.diff_blocks import Block
+from whence.work.edits.indent import Reindent, lead_of
 from whence.work.edits.numbered import first_number, without_numbers
 from whence.work.edits.runs import MANY, Likeness, Lines
 from whence.work.edits.splice import Edit, Source
@@ -156,24 +157,25 @@ def _edits(lines: Lines, placed: Placed) -> Iterator[Edit]:
 
 
 def _indented(block: Block, there: Sequence[str]) -> tuple[str, ...]:
-    """The replacement, indented from the file's first line as it is from the searched one."""
+    """The replacement, indented as the file is where the searched lines tell it.
+
+    Where they do not, from the file's first line as it is from the searched one.
+    """
+    reindent = Reindent(block.search, there)
     first = next((at for at, line in enumerate(block.search) if line.strip()), 0)
-    base, target = _indent(block.search[first]), _indent(there[first])
-    return tuple([_shifted(line, base, target) for line in block.replace])
+    base, target = lead_of(block.search[first]), lead_of(there[first])
+    told = ((line, reindent(line)) for line in block.replace)
+    return tuple([_shifted(line, base, target) if new is None else new for line, new in told])
 
 
 def _shifted(line: str, base: str, target: str) -> str:
-    own = _indent(line)
+    own = lead_of(line)
     if own == line:
         return line
     if own.startswith(base):
         return target + line[len(base) :]
     missing = max(len(base) - len(own), 0)
     return target[: max(len(target) - missing, 0)] + line[len(own) :]
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
 
 
 def _missing(lines: Lines, block: Block) -> Conflict:

@@ -35,8 +35,8 @@ class Source:
     def changed(self, edits: Iterable[Edit]) -> str:
         """The original with every edit made; what lies between them stays as it is, to the byte.
 
-        The edits must not overlap. New lines end like those that they replace, others like their
-        neighbours.
+        The edits must not overlap; of two insertions at one place the first stays first. New lines
+        end like those that they replace, others like their neighbours.
         """
         if self._ending is not None:
             return self._spliced(edits).replace("\n", self._ending)
@@ -107,10 +107,14 @@ def _crlf_places(original: str) -> list[int]:
     return [mark - index for index, mark in enumerate(marks)]
 
 
+def _by_place(edit: Edit) -> tuple[int, int]:
+    return edit.start, edit.end
+
+
 def _spliced(text: str, edits: Iterable[Edit]) -> str:
     parts: list[str] = []
     done = 0
-    for edit in sorted(edits):
+    for edit in sorted(edits, key=_by_place):
         parts += text[done : edit.start], edit.text
         done = edit.end
     return "".join([*parts, text[done:]])

@@ -11,8 +11,6 @@ from whence.shapes.process import Resources
 
 GRACE_MS = 5_000
 """What ending a program at its own time limit, and telling of it, may take."""
-LONGEST_MS = 600_000
-"""What tools that run programs declare for a whole call; an operator may allow less."""
 _DEEPEST = 64
 SHOWN = 4_000
 """How many bytes of each output come along with the news that the time was over."""

@@ -89,11 +89,11 @@ def literally(text: str) -> str:
 def bad_pattern(query: Query, reason: str, position: int | None) -> InvalidArgs:
     """The error for a pattern that no engine takes."""
     where = "" if position is None else f" at character {position + 1}"
-    details: dict[str, object] = {"argument": "query", "reason": reason}
+    details: dict[str, object] = {"reason": reason}
     if position is not None:
         details["position"] = position
     return InvalidArgs(
-        f"the query is not a regular expression: {query.pattern!r}: {reason}{where}",
+        f"{query.pattern!r} is not a regular expression: {reason}{where}",
         f"Correct it, or look for the text itself with {literally(query.pattern)!r}.",
         details=details,
     )
@@ -102,9 +102,9 @@ def bad_pattern(query: Query, reason: str, position: int | None) -> InvalidArgs:
 def bad_glob(query: Query, reason: str) -> InvalidArgs:
     """The error for a glob that cannot be understood."""
     return InvalidArgs(
-        f"the glob cannot be understood: {query.glob!r}: {reason}",
+        f"{query.glob!r} is no pattern for the names of files: {reason}",
         "Use a pattern such as '*.md', 'src/**/*.ts', '*.{js,ts}' or '!*.lock'.",
-        details={"argument": "glob", "reason": reason},
+        details={"reason": reason},
     )
 
 

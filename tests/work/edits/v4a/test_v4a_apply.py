@@ -335,3 +335,47 @@ def test_a_blank_line_below_the_last_one_stands_for_the_end_of_the_file() -> Non
     assert attempt("    b\n", "@@", "-b", "+c", " ").text == "    c\n"
     assert attempt("a\nb\n\na\nb\n", "@@", " a", "-b", "+c", " ").text == "a\nc\n\na\nb\n"
     assert refused("a\nb\nx\n", "@@", " a", "-b", "+c", " ").details["reason"] == "stale"
+
+
+def test_a_hunk_whose_context_begins_above_the_hunk_before_it_is_placed_by_its_own_lines() -> None:
+    text = "head\nhead\nmark\nhead\n"
+    first = ("@@", " head", "+one", " mark")
+    second = ("@@", " head", " head", "-mark")
+
+    edited = attempt(text, *first, *second, "@@", " mark ", " head", "+end")
+
+    assert edited.text == "head\nhead\none\nhead\nend\n"
+
+
+def test_a_hunk_that_begins_above_the_one_before_it_is_refused_where_it_fits_twice() -> None:
+    hunks = ("@@", "+b", "-a", "-a", "@@", " a", "+c", "@@", " a", " a", "+d")
+
+    assert "line" in refused("a\na\na\n", *hunks).message
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f():\n    if x:\n        y()\n", "        z()\n        if w:\n            v()\n"),
+        ("def f():\n\tif x:\n\t\ty()\n", "\t\tz()\n\t\tif w:\n\t\t\tv()\n"),
+    ],
+    ids=["wider", "tabs"],
+)
+def test_lines_that_are_deeper_than_any_old_one_are_indented_in_the_steps_of_the_file(
+    text: str, expected: str
+) -> None:
+    hunk = (" def f():", "   if x:", "-    y()", "+    z()", "+    if w:", "+      v()")
+
+    edited = attempt(text, "@@", *hunk)
+
+    assert edited.text == text[: text.index("y()")].rstrip("\t ") + expected
+    assert "indented as the file is" in edited.warnings[0]
+
+
+def test_an_added_line_of_unknown_depth_is_told() -> None:
+    hunk = ("@@", "     if x:", "-      y()", "+   z()")
+
+    edited = attempt("  if x:\n\ty()\n", *hunk)
+
+    assert edited.text == "  if x:\n   z()\n"
+    assert "check their indentation" in edited.warnings[0]

@@ -21,7 +21,8 @@ or a second header for the same file, is refused.
 ever dropped. The place is the first of these that applies:
 
 1. The stated line, moved as far as the hunk before it had to be moved. If that was some distance
-   and the hunk fits at its unmoved line too, it is ambiguous.
+   and the hunk fits at its unmoved line too, it is ambiguous; as it is if it fits at its stated
+   line and also moved as far as the hunk after it had to be.
 2. The only other fit after the last change of the hunk before it. The distance is reported, and
    a warning says it. Lines that are all blank fit everywhere and are no reason to move a hunk.
 3. None: several fits are ambiguous, and no fit is stale. The error shows the candidates, or the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal
 
 from whence.work.edits.coded import Coded
@@ -107,7 +107,7 @@ def locate(search: Search, hunks: Sequence[Hunk], settled: int = 0) -> list[int]
         if hunk.old_at is not None:
             drift = place - hunk.old_at
         cursor = place + len(hunk.old) - hunk.tail
-    return _unchecked(hunks, places) or places
+    return _unchecked(hunks, places) or _contested(search, hunks, places) or places
 
 
 def is_applied(search: Search, hunks: Sequence[Hunk]) -> bool:
@@ -215,6 +215,19 @@ def _edge(signs: str) -> int:
     """How many added lines, replacing none, come first."""
     rest = signs.lstrip("+")
     return 0 if rest.startswith("-") else len(signs) - len(rest)
+
+
+def _contested(search: Search, hunks: Sequence[Hunk], places: Sequence[int]) -> Misfit | None:
+    """A hunk that fits as well moved as far as the one after it had to be."""
+    placed = [pair for pair in zip(hunks, places, strict=True) if pair[0].old]
+    for (hunk, place), (later, later_place) in pairwise(placed):
+        if hunk.old_at is None or later.old_at is None:
+            continue
+        moved = hunk.old_at + later_place - later.old_at
+        end = moved + len(hunk.old) - hunk.tail
+        if moved != place and end <= later_place + later.lead and search.fits(hunk, moved):
+            return Misfit("ambiguous", hunk, place, (min(place, moved), max(place, moved)))
+    return None
 
 
 def _unchecked(hunks: Sequence[Hunk], places: Sequence[int]) -> Misfit | None:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 
 from whence.errors import Conflict
+from whence.work.edits.indent import Reindent
 from whence.work.edits.v4a import whole
 from whence.work.edits.v4a.grammar import shown
-from whence.work.edits.v4a.indent import Reindent
 from whence.work.edits.v4a.lines import FileLines
 from whence.work.edits.v4a.seek import Seeker, Spot
 from whence.work.edits.v4a.shapes import Hunk, Update
@@ -115,7 +115,8 @@ def _changed(file: FileLines, hunk: Hunk, spot: Spot, warnings: list[str]) -> li
     at = spot.start + hunk.lead
     for sign, line in zip(hunk.signs[hunk.changed], hunk.lines[hunk.changed], strict=True):
         if sign == "+":
-            pieces.append((reindent(line) if reindent else line) + file.ending)
+            told = reindent(line) if reindent else None
+            pieces.append((line if told is None else told) + file.ending)
         else:
             pieces += file.pieces[at : at + 1] if sign == " " else ()
             at += 1
@@ -129,7 +130,8 @@ def _overlooked(hunk: Hunk, spot: Spot, reindent: Reindent | None) -> str:
     )
     if reindent is None or "+" not in hunk.signs or reindent.is_same:
         return text
-    if reindent.is_known:
+    signed = zip(hunk.signs, hunk.lines, strict=True)
+    if all(reindent(line) is not None for sign, line in signed if sign == "+"):
         return f"{text}; its added lines were indented as the file is"
     return f"{text}; its added lines were taken as they are, check their indentation"
 

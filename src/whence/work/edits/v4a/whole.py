@@ -53,11 +53,12 @@ def placed(text: str, hunks: Sequence[Hunk]) -> Placed:
 
 
 def line_numbers(text: str, places: Sequence[int]) -> list[int]:
-    """How many lines come before each place; the places rise."""
+    """How many lines come before each place."""
     numbers = []
     line = counted = 0
     for place in places:
-        line += text.count("\n", counted, place)
+        # A hunk with much context begins above the one before it, whose changes are above its own.
+        line += text.count("\n", counted, place) - text.count("\n", place, counted)
         counted = place
         numbers.append(line)
     return numbers

@@ -1,0 +1,133 @@
+"""`whence serve`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import secrets
+import sys
+from typing import TYPE_CHECKING
+
+from whence.cli.options import add_policy, add_session, add_tools, add_workspace
+
+if TYPE_CHECKING:
+    from whence.loop.published import Published
+    from whence.shapes.tool import Tool
+
+EXAMPLE = """\
+SOURCE is an agent file, or a directory of them; each is a tool and a prompt. Without one, those of
+$MCP_PROMPTS_DIR (default: prompts) are served, and the tools of the catalog chatmd. Every call
+goes through the gate into the journal.
+
+examples:
+  whence serve prompts/
+  whence serve review.chatmd --catalog moollm --deny fs.write
+  WHENCE_TOKEN=… whence serve prompts/ --http 8080 --token-env WHENCE_TOKEN
+"""
+_DEFAULT = "prompts"
+_VARIABLE = "MCP_PROMPTS_DIR"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument(
+        "sources", metavar="SOURCE", nargs="*", help="an agent file, or a directory"
+    )
+    parser.add_argument(
+        "--http", type=int, metavar="PORT",
+        help="serve on a port of this machine, not on standard input and output; 0: any",
+    )  # fmt: skip
+    parser.add_argument(
+        "--token-env", metavar="NAME",
+        help="the variable that holds the token of --http (default: a new one, printed)",
+    )  # fmt: skip
+    parser.add_argument("--model", metavar="ID", help="what agents run on (default: as they say)")
+    add_workspace(parser)
+    add_session(parser)
+    add_policy(parser)
+    add_tools(parser)
+    parser.add_argument(
+        "--require-why", dest="why", action="store_const", const="required",
+        help="refuse calls that give no reason",
+    )  # fmt: skip
+    parser.set_defaults(why="optional")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until there is nobody left to serve."""
+    from whence.cli.options import policy_of, workspace_of
+    from whence.cli.stoppable import run_stoppable
+    from whence.declare.toolbox import Toolbox
+    from whence.loop.published import Published, known_tools
+    from whence.loop.published_files import PublishedFiles
+    from whence.loop.session import Session
+
+    workspace = workspace_of(options)
+    files = PublishedFiles(_sources(options.sources, workspace), workspace, _say)
+    tools = _builtin(options)
+    policy = policy_of(options, Toolbox(known_tools(files, tools)))
+    with Session(
+        workspace, tools, policy=policy, session=options.session, purpose="serve"
+    ) as session:
+        offer = Published(session, workspace, files, tools, model=options.model, say=_say)
+        run_stoppable(_serve(offer, options))
+    return 0
+
+
+async def _serve(offer: Published, options: argparse.Namespace) -> None:
+    from whence.mcp.publish import Publisher
+
+    names = ", ".join(str(tool["name"]) for tool in offer.tools()) or "nothing"
+    if options.http is None:
+        from whence.mcp.stdio import serve_stdio
+
+        if sys.stdin.isatty():
+            _say(f"serving {names} on standard input and output; Ctrl-C ends it")
+        await serve_stdio(Publisher(offer, may_ask=True))
+        return
+    from whence.mcp.endpoint import HOST, PATH, open_port, serve_http
+
+    token = _token(options.token_env)
+    with open_port(options.http) as port:
+        _say(f"serving {names} on http://{HOST}:{port.getsockname()[1]}{PATH}")
+        if options.token_env is None:
+            _say(f"its token, for this time: {token}")
+        await serve_http(Publisher(offer, may_ask=False), port, token)
+
+
+def _sources(named: list[str], workspace: str) -> list[str]:
+    if named:
+        return named
+    usual = os.environ.get(_VARIABLE) or os.path.join(workspace, _DEFAULT)
+    return [usual] if os.path.isdir(usual) else []
+
+
+def _builtin(options: argparse.Namespace) -> tuple[Tool, ...]:
+    """The tools of the catalog that was named; the usual ones where nothing was."""
+    from whence.cli.options import tools_of
+
+    if options.catalog is None:
+        if options.sources:
+            return ()
+        options.catalog = "chatmd"
+    return tuple(tool for tool in tools_of(options) if tool.handler is not None)
+
+
+def _token(variable: str | None) -> str:
+    from whence.errors import UsageError
+
+    if variable is None:
+        return secrets.token_urlsafe(32)
+    token = os.environ.get(variable, "")
+    if len(token) < 16:
+        raise UsageError(
+            f"--token-env names {variable}, which holds {len(token)} characters",
+            "Put a secret of 16 characters or more there.",
+        )
+    return token
+
+
+def _say(text: str) -> None:
+    from whence.shapes.glyph import visible
+
+    print(visible(f"whence serve: {text}"), file=sys.stderr, flush=True)

@@ -1,0 +1,87 @@
+"""A new file that gets its name when it is whole, so that a crash leaves nothing half written.
+
+Where the filesystem cannot do that, it has a name of its own until then, which a crash leaves.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from types import TracebackType
+from typing import Self
+
+from whence.execute import names
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_NAMELESS = os.O_WRONLY | os.O_CLOEXEC | getattr(os, "O_TMPFILE", 0)
+_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT)
+"""What filesystems and kernels say to whom a file needs a name."""
+_BY_DESCRIPTOR = "/proc/self/fd"
+"""Where a file without a name can be found, to be given one."""
+
+
+class Draft:
+    """A file in a directory, to be written through its descriptor.
+
+    Args:
+        directory: where it will be; the descriptor stays the caller's.
+        mode: its permissions; None: what the umask leaves.
+    """
+
+    def __init__(self, directory: int, mode: int | None) -> None:
+        self._directory = directory
+        self._name = ""
+        """Its name for now; empty while it has none."""
+        self.descriptor = self._opened(0o666 if mode is None else mode & 0o777)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self.descriptor)
+        if self._name:
+            names.unlink_if_there(self._directory, self._name)
+
+    def take(self, name: str) -> None:
+        """Get a name that must be free.
+
+        Raises:
+            FileExistsError: The name is taken.
+        """
+        if self._name:
+            names.move_to_free_name(self._directory, self._name, name)
+        else:
+            self._link(name)
+
+    def replace(self, name: str) -> None:
+        """Get a name, in one step, from whatever has it."""
+        if not self._name:
+            temporary = _temporary()
+            self._link(temporary)
+            self._name = temporary
+        here = self._directory
+        os.replace(self._name, name, src_dir_fd=here, dst_dir_fd=here)
+
+    def _opened(self, permissions: int) -> int:
+        if hasattr(os, "O_TMPFILE") and os.path.isdir(_BY_DESCRIPTOR):
+            try:
+                return os.open(".", _NAMELESS, permissions, dir_fd=self._directory)
+            except OSError as error:
+                if error.errno not in _UNSUPPORTED:
+                    raise
+        self._name = _temporary()
+        return os.open(self._name, _NEW_FILE, permissions, dir_fd=self._directory)
+
+    def _link(self, name: str) -> None:
+        source = f"{_BY_DESCRIPTOR}/{self.descriptor}"
+        os.link(source, name, dst_dir_fd=self._directory, follow_symlinks=True)
+
+
+def _temporary() -> str:
+    return f".whence-{os.getpid()}-{secrets.token_hex(4)}.tmp"

@@ -1,0 +1,69 @@
+"""The command line that a request wants to be run, as it is written there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+from whence.provider.local.pieces import Kind
+from whence.provider.local.plainly import Known
+from whence.provider.local.slots import Slot, Want
+
+_NAMES = frozenset("command cmd commandline".split())
+_CUE = re.compile(
+    r"""\b(?:run|execute|launch|(?:output|result)\ of)\s+
+    (?:(?:the\s+)?(?:shell\s+)?(?:command|program)\b:?\s+)?(?!(?:the|a|an|all|my|our)\s)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TAIL = re.compile(r"(?:[\s,]+(?:please|pls|now|for me))?(?:(?<=\w)[.?!]+)?$", re.IGNORECASE)
+_WHERE = re.compile(
+    r"""[\s,]+(?:in|inside|within)\s+(?:the\s+)?(?:(?:folder|directory|dir)\s+)?
+    [\w./~@+-]+(?:\s+(?:folder|directory|dir))?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Said(NamedTuple):
+    """A command line and the pieces that it is made of."""
+
+    line: str
+    pieces: list[int]
+
+
+def takes_command(slot: Slot) -> bool:
+    """Whether a place is for a command line, whole or in words."""
+    return slot.want in (Want.TEXT, Want.LIST) and not slot.words.isdisjoint(_NAMES)
+
+
+def said_command(known: Known, *, elsewhere: bool) -> Said | None:
+    """What stands behind `run`; `elsewhere`: the tool has a place for the directory, too."""
+    cue = _CUE.search(known.request)
+    if cue is None:
+        return None
+    end = _TAIL.search(known.request, cue.end())
+    where = _WHERE.search(known.request, cue.end(), end.start() if end else len(known.request))
+    if elsewhere and where:
+        end = where
+    return _between(cue.end(), end.start() if end else len(known.request), known)
+
+
+def _between(start: int, end: int, known: Known) -> Said | None:
+    inside = [
+        i for i, piece in enumerate(known.pieces) if start <= piece.start and piece.end <= end
+    ]
+    if not inside:
+        return None
+    first, last = known.pieces[inside[0]], known.pieces[inside[-1]]
+    if first.kind is Kind.QUOTED and first.start > start:
+        # The whole command stands in quotes: what follows them is no part of it.
+        return Said(first.text, inside[:1])
+    return Said(known.request[start : max(end, last.end)].strip(), inside)
+
+
+def words_of(line: str) -> list[str]:
+    """A command line in words; one with an open quote is cut at its spaces."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
