@@ -12,7 +12,7 @@ from benchmarks.measure import Ratio, Result, conditions, version_of
 
 ROWS = (
     "startup", "agent_files", "gate", "search", "patch", "read", "web", "journal", "turn",
-    "sandbox", "exec",
+    "sandbox", "exec", "serve",
 )  # fmt: skip
 
 

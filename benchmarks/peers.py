@@ -38,6 +38,8 @@ FAST_AGENT = Peer("fast-agent-mcp==0.10.46", "3.13")
 PYDANTIC_AI = Peer("pydantic-ai-slim==2.66.0")
 PYDANTIC_AI_OPENAI = Peer("pydantic-ai-slim[openai]==2.66.0")
 OPENAI_AGENTS = Peer("openai-agents==0.24.0")
+MCP = Peer("mcp==2.3.0")
+FASTMCP = Peer("fastmcp==4.1.2")
 
 
 def programs(peer: Peer) -> Path:

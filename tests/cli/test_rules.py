@@ -124,7 +124,6 @@ def test_only_a_clear_yes_is_a_yes(typed: str, approved: bool, scope: str) -> No
 def at_a_terminal(folder: Path, typed: str, *arguments: str) -> tuple[str, str]:
     """What a person sees, and what comes out, when whence runs at a terminal."""
     ours, theirs = pty.openpty()
-    os.write(ours, typed.encode())
     process = subprocess.Popen(
         [WHENCE, *arguments], cwd=folder, stdin=theirs, stderr=theirs, stdout=subprocess.PIPE
     )
@@ -133,6 +132,9 @@ def at_a_terminal(folder: Path, typed: str, *arguments: str) -> tuple[str, str]:
     with suppress(OSError):  # that is how the end of a terminal is told
         while chunk := os.read(ours, 4096):
             seen += chunk
+            if typed and seen.endswith(b"[N]o: "):
+                os.write(ours, typed.encode())
+                typed = ""
     out, _ = process.communicate(timeout=60)
     os.close(ours)
     return seen.decode(), out.decode()

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from tests.declare.declaring import codes, one_problem, resolved
 from whence.declare.mcp import endpoint, headers
+from whence.declare.toolbox import Toolbox
 from whence.errors import InvalidArgs
+from whence.loop.server_tools import tool_of
 from whence.shapes.declaration import McpServer
 from whence.shapes.document import Severity
 
@@ -90,6 +92,23 @@ def test_names_of_variables_and_flags_are_recorded() -> None:
     assert server.headers_env == "HEADERS"
     assert server.timeout_ms == 5000
     assert not server_of('mcp_server="https://a.dev" strict="false"').strict
+
+
+@pytest.mark.parametrize("kinds", [["string", "null"], ["string", "array"], []], ids=str)
+def test_an_argument_may_be_of_several_types(kinds: list[str]) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": kinds} if kinds else True}}
+    tool = tool_of({"name": "sum", "inputSchema": schema}, None)
+
+    (mounted,) = Toolbox([tool])
+
+    assert mounted.is_flat == (kinds == ["string", "null"])
+
+
+@pytest.mark.parametrize("flag", ["strict", ""])
+def test_the_tools_of_a_strict_server_are_strict(flag: str) -> None:
+    definition = {"name": "sum", "inputSchema": {"type": "object"}}
+
+    assert tool_of(definition, server_of(f'mcp_server="https://a.dev" {flag}')).strict == bool(flag)
 
 
 @pytest.mark.parametrize(

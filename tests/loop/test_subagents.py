@@ -11,7 +11,7 @@ from tests.loop.agents import Heard, call, load, write_agent
 from whence.errors import BudgetExceeded
 from whence.journal.read import read_entries
 from whence.loop.bind import forked
-from whence.loop.news import CallEnded, Notice
+from whence.loop.news import CallEnded, Notice, TextPiece
 from whence.shapes.item import Item, Message, ToolCall, ToolOutcome
 from whence.shapes.policy import Policy, Rule, Verdict
 
@@ -149,7 +149,11 @@ async def test_an_agent_inside_a_message_is_answered_once_while_nothing_changes(
     helper = write_agent(tmp_path, ["the weather is fine"], name="helper")
     said = '<user>Sum up: <agent src="helper.chatmd" local>How is it?</agent></user>'
     path = write_agent(tmp_path, ["ok"], said=said)
-    await load(path, ephemeral=True, session="one").run()
+    heard = Heard()
+    await load(path, ephemeral=True, session="one").run(on=heard)
+    spoken = {one.parent for one in heard.of(TextPiece)}
+    assert spoken == {"agent-helper", None}
+    assert "".join(one.text for one in heard.of(TextPiece) if one.parent is None) == "ok"
     await load(path, ephemeral=True, session="two").run()
 
     def turns(session: str) -> int:

@@ -122,7 +122,16 @@ async def test_an_unknown_model_is_not_found_by_its_name(
 
 
 @pytest.mark.parametrize(
-    "said", ["This model's maximum context length is 8192 tokens", "prompt is too long: 9 > 8"]
+    "said",
+    [
+        "This model's maximum context length is 8192 tokens",
+        "prompt is too long: 9 > 8",
+        "the request exceeds the available context size",
+        "The input token count (9) exceeds the maximum number of tokens allowed (8).",
+        "This model's maximum prompt length is 8 but the request contains 9 tokens.",
+        "input length and `max_tokens` exceed context limit: 5 + 4 > 8",
+    ],
+    ids=["openai", "anthropic", "llama.cpp", "gemini", "xai", "anthropic-sum"],
 )
 @pytest.mark.requirement("models:too-long")
 async def test_a_conversation_that_is_too_long_says_so(said: str) -> None:

@@ -320,3 +320,24 @@ def test_a_key_file_that_cannot_be_used_is_a_reason_too(tmp_path: Path) -> None:
 
     assert not listed["openai"].usable
     assert "everybody" in listed["openai"].reason
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("key", "header"),
+    [("0123456789abcdef", "api-key"), ("eyJ0.eyJh.c2ln", "authorization")],
+    ids=["key", "token"],
+)
+async def test_azure_is_asked_at_its_deployment_with_its_own_header(key: str, header: str) -> None:
+    async with answering(streamed([events(*CHAT.says("Hello"))])) as server:
+        model = open_model(
+            "openai-chat/m",
+            environ={"OPENAI_API_KEY": key, "http_proxy": server.url},
+            base_url="http://mine.openai.azure.com/openai/deployments/d?api-version=1",
+        )
+        await heard(talk(model))
+        await model.aclose()
+
+    (asked,) = server.requests
+    assert asked.target.endswith("/openai/deployments/d/chat/completions?api-version=1")
+    assert [name for name in ("api-key", "authorization") if name in asked.headers] == [header]

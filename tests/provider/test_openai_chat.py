@@ -330,6 +330,24 @@ def test_a_dialect_is_known_by_its_host() -> None:
     assert openai_chat.dialect_of("api.mistral.ai") is MISTRAL
     assert openai_chat.dialect_of("localhost:11434").name == "localhost:11434"
     assert openai_chat.dialect_of("localhost:11434").profile == COMPATIBLE.profile
+    assert openai_chat.dialect_of("mine.openai.azure.com") is OPENAI_CHAT
+
+
+def test_instructions_are_one_message_where_templates_take_no_more() -> None:
+    system = (Message.of("system", "Be brief."), Message.of("developer", "Be kind."))
+    settings = Settings("m", system)
+
+    body = openai_chat.frame(settings, (), COMPATIBLE).body(())
+    assert json.loads(body)["messages"] == [{"role": "system", "content": "Be brief.\n\nBe kind."}]
+    assert len(json.loads(openai_chat.frame(settings).body(()))["messages"]) == 2
+
+
+def test_later_instructions_are_words_of_the_user_where_templates_take_none() -> None:
+    items = (Message.of("user", "Hi"), Message.of("system", "Be brief."))
+
+    assert [one["role"] for one in messages(*items)] == ["user", "system"]
+    assert [one["role"] for one in messages(*items, dialect=COMPATIBLE)] == ["user", "user"]
+    assert [loss.fate for loss in losses(*items, dialect=COMPATIBLE)] == ["changed"]
 
 
 def test_words_that_utf8_cannot_hold_are_mended() -> None:

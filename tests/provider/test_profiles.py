@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whence.declare.toolbox import Toolbox
 from whence.errors import InvalidArgs
+from whence.provider import anthropic, openai_chat, openai_responses
 from whence.provider.profiles import (
     ANTHROPIC,
     ANTHROPIC_STRICT,
@@ -22,7 +24,9 @@ from whence.provider.profiles import (
     adapt,
     check_name,
 )
+from whence.provider.wire import loads
 from whence.shapes.schema import without_nulls
+from whence.shapes.tool import Tool
 
 PROFILES = [PLAIN, OPENAI, OPENAI_STRICT, ANTHROPIC, ANTHROPIC_STRICT, GEMINI]
 SCHEMA: dict[str, Any] = {
@@ -234,6 +238,19 @@ def test_a_name_that_does_not_fit_is_refused(profile: Profile, name: str) -> Non
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_wire_name_fits_every_profile(profile: Profile) -> None:
     check_name("_" + "a" * 63, profile)
+
+
+@pytest.mark.parametrize("codec", [openai_chat, openai_responses, anthropic])
+def test_only_tools_that_are_declared_strict_are_sent_strictly(codec: Any) -> None:
+    box = Toolbox([Tool("held", "d", SCHEMA, None, strict=True), Tool("free", "d", SCHEMA, None)])
+
+    held, free = map(loads, codec.encode_tools(box).fragments)
+
+    held, free = held.get("function", held), free.get("function", free)
+    assert held["strict"] is True
+    schema = held.get("parameters") or held["input_schema"]
+    assert set(schema["required"]) == set(schema["properties"])
+    assert not free.get("strict")
 
 
 def test_the_nulls_of_a_strict_answer_are_left_out_again() -> None:

@@ -41,6 +41,8 @@ def terminal_approver(
             if question.rule in settled:  # while this question waited for another one
                 return Answer(approved=True)
             with aside():
+                # What was typed before the question was there cannot be an answer to it.
+                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
                 print("\n".join(["", *shown(question)]), file=sys.stderr)
                 print(_choices(question), end="", file=sys.stderr, flush=True)
                 answer = answered(question, await _typed())
@@ -55,8 +57,6 @@ async def _typed() -> str:
     """The line that a person types; waiting for it can be given up, unlike in a thread."""
     loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
     line: asyncio.Future[str] = loop.create_future()
-    # What was typed before the question was there cannot be an answer to it.
-    termios.tcflush(terminal, termios.TCIFLUSH)
 
     def read() -> None:
         if not line.done():

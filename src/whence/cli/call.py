@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING
 
-from whence.cli.options import add_policy, add_session, add_tools, add_workspace
+from whence.cli.options import add_file, add_policy, add_session, add_tools, add_workspace
 from whence.cli.text import print_json
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ The outcome is printed as JSON; the exit code is 0 for a result, 1 for a fault, 
 
 examples:
   whence call fs.read '{"path": "README.md", "why": "Learn how to install it"}'
+  whence call -f agent.chatmd git_log '{"arguments": ["-3"], "why": "See what was done"}'
   printf 'path: src  # the parser lives here\\nwhy: Find the entry point\\n' | whence call fs.ls
 """
 
@@ -31,13 +32,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_session(parser)
     add_policy(parser)
     add_tools(parser)
+    add_file(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Make the call; print its outcome."""
     from whence.cli.arguments import read_call
 
-    outcome = asyncio.run(_perform(options, read_call(options.tool, options.arguments)))
+    perform = _perform if options.file is None else _perform_in
+    outcome = asyncio.run(perform(options, read_call(options.tool, options.arguments)))
     print_outcome(outcome)
     return 0 if outcome.ok else 1
 
@@ -71,6 +74,22 @@ async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
     except Unavailable as error:
         outcome = msgspec.structs.replace(outcome, warnings=(*outcome.warnings, error.message))
     return outcome
+
+
+async def _perform_in(options: argparse.Namespace, call: Call) -> Outcome:
+    """Make the call with the tools of an agent file: its commands, functions, agents, servers."""
+    from functools import partial
+
+    from whence.cli.approve import terminal_approver
+    from whence.cli.options import policy_of, workspace_of
+    from whence.loop.agent import Agent
+
+    agent = Agent.load(
+        options.file, workspace_of(options), ephemeral=True, mode=options.mode,
+        session=options.session, approver=terminal_approver(),
+    )  # fmt: skip
+    agent.policy_for = partial(policy_of, options)
+    return await agent.call(call)
 
 
 def print_outcome(outcome: Outcome) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from whence.cli.options import add_policy, add_tools, add_workspace
+from whence.cli.options import add_file, add_policy, add_tools, add_workspace
 from whence.cli.text import print_json
 from whence.shapes.glyph import visible, visible_lines
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from whence.declare.toolbox import Mounted
     from whence.gate.explain import Explanation
     from whence.shapes.policy import Policy
+    from whence.shapes.tool import Tool
 
 EXAMPLE = """\
 Exit code: 0 if the call would run, 1 if it would be refused or would need a person.
 
-example:
+examples:
   whence explain fs.write '{"path": ".env", "content": "x", "why": "Store the key"}'
+  whence explain -f agent.chatmd git_log '{"arguments": ["-3"], "why": "See what was done"}'
 """
 _SIGNS = {"pass": "✓", "fail": "✗", "ask": "?", "unknown": "·"}
 
@@ -31,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_workspace(parser)
     add_policy(parser)
     add_tools(parser)
+    add_file(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     from whence.loop.settings import load_policy
 
     root = Root(workspace_of(options))
-    toolbox = Toolbox(tools_of(options))
+    toolbox = Toolbox(tools_of(options) if options.file is None else _declared(options))
     policy = load_policy(root.path, toolbox, policy_of(options, toolbox))
     policy = _with_isolation(policy, toolbox.find(options.tool))
     call = read_call(options.tool, options.arguments)
@@ -54,6 +57,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         _show(found)
     return 0 if found.verdict == "allowed" else 1
+
+
+def _declared(options: argparse.Namespace) -> tuple[Tool, ...]:
+    from whence.cli.options import load_connected, workspace_of
+
+    return load_connected(options.file, workspace_of(options)).resolved.tools
 
 
 def _with_isolation(policy: Policy, mounted: Mounted | None) -> Policy:

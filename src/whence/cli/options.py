@@ -63,6 +63,13 @@ def add_tools(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """`-f FILE`."""
+    parser.add_argument(
+        "-f", "--file", metavar="FILE", help="the tools of this agent file, not the built-in ones"
+    )
+
+
 def tools_of(options: argparse.Namespace) -> tuple[Tool, ...]:
     """The tools that the options name."""
     from whence.catalogs import load_catalog, load_catalogs

@@ -25,7 +25,7 @@ from rapidfuzz import fuzz, process, utils
 
 from whence.declare.protocol_yaml import Block, Document, blocks, read
 from whence.declare.shorthand import compile_schema, is_type_word
-from whence.declare.type_text import Path
+from whence.declare.type_text import Path, shown
 from whence.errors import Conflict, InvalidArgs, ParseError
 from whence.shapes.tool import Effect, Example, Sandbox, Tool
 
@@ -431,5 +431,4 @@ def _listed(words: Iterable[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    text = "nothing" if value is None else repr(value)
-    return text if len(text) <= 120 else f"{text[:119]}…"
+    return "nothing" if value is None else shown(value)

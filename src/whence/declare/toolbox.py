@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whence.declare.names import Names
 from whence.errors import InvalidArgs
 from whence.shapes.json import JSONObject
+from whence.shapes.schema import type_list
 from whence.shapes.tool import EVERYWHERE, Effect, Tool
 
 if TYPE_CHECKING:
@@ -112,7 +113,10 @@ def _strings(value: object) -> list[str]:
 
 
 def _is_scalar(schema: object) -> bool:
-    return isinstance(schema, dict) and schema.get("type") in _SCALARS
+    if not isinstance(schema, dict):
+        return False
+    kinds = type_list(schema)
+    return bool(kinds) and _SCALARS.issuperset(kinds)
 
 
 def _is_open(schema: JSONObject) -> bool:

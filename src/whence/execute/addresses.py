@@ -32,7 +32,7 @@ async def system_addresses(host: str, port: int) -> Sequence[str]:
 
 
 async def reachable(
-    host: str, port: int, networks: Sequence[str], resolve: Resolver
+    host: str, port: int, networks: Sequence[str], resolve: Resolver = system_addresses
 ) -> Sequence[str]:
     """The addresses of a host that may be connected to.
 

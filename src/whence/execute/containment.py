@@ -65,9 +65,9 @@ def _has_openat2() -> bool:
 HAS_OPENAT2 = _has_openat2()
 
 
-def open_beneath(directory: int, path: str, flags: int, mode: int = 0o666) -> int:
+def open_beneath(directory: int, path: str, flags: int) -> int:
     """Open a path without links, relative to a directory and below it."""
-    if HAS_OPENAT2 and not flags & os.O_CREAT:
+    if HAS_OPENAT2:
         return _openat2(directory, os.fsencode(path or "."), flags, _BENEATH | _NO_SYMLINKS)
     here = os.dup(directory)
     try:
@@ -76,7 +76,7 @@ def open_beneath(directory: int, path: str, flags: int, mode: int = 0o666) -> in
             below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
             os.close(here)
             here = below
-        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=here)
+        return os.open(last, flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=here)
     finally:
         os.close(here)
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import msgspec
 
@@ -37,7 +37,9 @@ from whence.loop.session import Session
 from whence.loop.settings import load_mode, stricter
 from whence.loop.transcript import Transcript
 from whence.provider.model import Model
+from whence.provider.recorded import RecordedModel
 from whence.provider.wire import mend
+from whence.shapes.call import Call, Outcome
 from whence.shapes.item import Message
 from whence.shapes.policy import Policy
 from whence.shapes.tool import Tool
@@ -45,6 +47,8 @@ from whence.shapes.web import PUBLIC
 
 if TYPE_CHECKING:
     from whence.loop.servers import Servers
+
+T = TypeVar("T")
 
 
 class Agent:
@@ -153,6 +157,33 @@ class Agent:
                 task.cancel()
                 await asyncio.wait([task])
 
+    async def call(self, call: Call, *, on: Callable[[News], None] | None = None) -> Outcome:
+        """One call of its tools, as its model could make it; its transcript stays as it is.
+
+        Args:
+            call: The tool's name and its arguments.
+            on: Called with what happens meanwhile, where the tool is an agent.
+
+        Raises:
+            WhenceError: A server cannot be reached, or there is no model for an agent.
+        """
+        model = self._model_for(call.tool)
+        try:
+            return await self._in_session(
+                on or _ignore, model, lambda scope: scope.session.perform(call)
+            )
+        finally:
+            await model.aclose()
+
+    def _model_for(self, tool: str) -> Model:
+        """The model of an agent that is called; other tools need none."""
+        mounted = Toolbox(self.tools).find(tool)
+        if mounted is None or mounted.tool.source != "agent":
+            return RecordedModel("script/none", [])
+        config = self.file.resolved.config
+        named = self._options.get("model")
+        return choose_model(named, config.model, self.workspace, self._environ)[0]
+
     def run_sync(self, input: str | Mapping[str, Any] | None = None) -> Result:
         """The same as `run`, for programs without an event loop."""
         return asyncio.run(self.run(input))
@@ -174,18 +205,18 @@ class Agent:
         if notice is not None:
             emit(Notice(notice))
         try:
-            return await self._in_session(emit, model, asked)
+            return await self._in_session(emit, model, partial(self._answer, asked))
         finally:
             self._has_run = True
             await model.aclose()
 
     async def _in_session(
-        self, emit: Callable[[News], None], model: Model, asked: Message | None
-    ) -> Result:
+        self, emit: Callable[[News], None], model: Model, work: Callable[[Scope], Awaitable[T]]
+    ) -> T:
         servers: list[Servers] = []
         try:
             remote = await self._server_tools(servers, emit)
-            return await self._with_tools(emit, model, asked, servers, remote)
+            return await self._with_tools(emit, model, work, servers, remote)
         finally:
             for each in servers:
                 await each.close()
@@ -206,9 +237,9 @@ class Agent:
         )
 
     async def _with_tools(
-        self, emit: Callable[[News], None], model: Model, asked: Message | None,
+        self, emit: Callable[[News], None], model: Model, work: Callable[[Scope], Awaitable[T]],
         servers: list[Servers], remote: tuple[Tool, ...],
-    ) -> Result:  # fmt: skip
+    ) -> T:  # fmt: skip
         tools, options = (*self.tools, *remote), self._options
         session = Session(
             self.workspace, tools, policy=self._policy_of(tools),
@@ -217,10 +248,7 @@ class Agent:
         )  # fmt: skip
         reason = "error"
         try:
-            scope = self._scope(emit, model, session, servers, remote)
-            if asked is not None:
-                session.record(events.user_message(asked.text))
-            result = await self._converse(scope, asked)
+            result = await work(self._scope(emit, model, session, servers, remote))
             reason = "done"
         except (KeyboardInterrupt, asyncio.CancelledError):
             reason = "interrupted"
@@ -246,7 +274,9 @@ class Agent:
             scope.session = session.child(bound, session.policy)
         return scope
 
-    async def _converse(self, scope: Scope, asked: Message | None) -> Result:
+    async def _answer(self, asked: Message | None, scope: Scope) -> Result:
+        if asked is not None:
+            scope.session.record(events.user_message(asked.text))
         fetched = await fetch(self.file, scope, ask_agent)
         reader = Reader(self.file, self.workspace, fetched)
         items = reader.items()
@@ -310,3 +340,7 @@ def _copied(path: str, output: str | os.PathLike[str] | None) -> str:
     if os.path.isdir(payloads) and payloads != beside:
         shutil.copytree(payloads, beside, dirs_exist_ok=True)
     return os.fspath(output)
+
+
+def _ignore(_: News) -> None:
+    """Nobody wants to know."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from whence.chatmd.include import expand
 from whence.chatmd.parse import parse
 from whence.declare.command import command_line
 from whence.declare.resolve import resolve
-from whence.errors import ParseError, PermissionDenied
+from whence.errors import ParseError, PermissionDenied, Unavailable
 from whence.execute.ports import Ports
 from whence.loop.agent_file import AgentFile, Reach, load_agent
 from whence.loop.budget import Budget
@@ -153,8 +154,9 @@ async def run_child(
 
 
 async def ask_agent(file: AgentFile, asked: Message, scope: Scope) -> str:
-    """The words of another agent, for a message that names it."""
-    reply = await run_child(file, [asked], scope, "")
+    """The words of another agent, for a message that names it; its doings have a name, not a call."""
+    no_call = scope.session.claim(f"agent-{os.path.basename(file.path).partition('.')[0]}")
+    reply = await run_child(file, [asked], scope, no_call)
     return _value(reply.value)
 
 
@@ -224,8 +226,11 @@ async def _fetch(url: str, ports: Ports) -> AgentFile:
 def _fork_tool(file: AgentFile, scope: Scope) -> Handler:
     async def run(arguments: JSONObject, ports: object, /) -> object:
         assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
-        assert scope.run is not None  # noqa: S101 - a conversation made this call
         above = scope.run
+        if above is None:
+            raise Unavailable(
+                "fork continues a conversation, and there is none", "Let an agent call it."
+            )
         inner = scope.below(ports.call_id, Budget.of(file.resolved.config, parent=scope.budget))
         inner.session = scope.session.child(await bind_all(file, inner), scope.session.policy)
         items = forked(above.items, above.open[ports.call_id], _task(arguments))

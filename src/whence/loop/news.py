@@ -12,7 +12,8 @@
     ├── Notice          something that a person should know
     └── Finished        the end: the result
 
-What a sub-agent does carries the id of the call that it works for.
+What a sub-agent does carries the id of the call that it works for; what an agent inside a message
+does, `agent-` and its name.
 """
 
 from __future__ import annotations

@@ -206,6 +206,7 @@ def tool_of(definition: Mapping[str, Any], declared: McpServer | None) -> Tool:
         effects=frozenset(effects),
         sandbox=Sandbox(network=bool(hosts), timeout_ms=server.timeout_ms, hosts=hosts),
         source="mcp",
+        strict=server.strict,
     )
 
 

@@ -19,6 +19,8 @@ class Dialect:
     profile: Profile = OPENAI
     developer_role: bool = True
     """Whether it knows `developer`; otherwise such a message is sent as `system`."""
+    one_system: bool = False
+    """Whether instructions must be one message at the beginning, as many templates demand."""
     replays_reasoning: bool = True
     """Whether reasoning may go back in the fields in which it came."""
     reasoning_field: str | None = None
@@ -68,7 +70,7 @@ DEEPSEEK = Dialect(
 GEMINI_CHAT = Dialect(
     "gemini", profile=GEMINI, developer_role=False, names_results=True, video=True
 )
-COMPATIBLE = Dialect("compatible", profile=PLAIN, developer_role=False, video=True)
+COMPATIBLE = Dialect("compatible", profile=PLAIN, developer_role=False, one_system=True, video=True)
 """Ollama, vLLM, llama.cpp and every other server that is not named above."""
 
 _BY_HOST = {
@@ -79,9 +81,15 @@ _BY_HOST = {
     "api.deepseek.com": DEEPSEEK,
     "generativelanguage.googleapis.com": GEMINI_CHAT,
 }
+_AZURE = (".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com")
+
+
+def is_azure(host: str) -> bool:
+    """Whether OpenAI's models are served there by Azure."""
+    return host.lower().partition(":")[0].endswith(_AZURE)
 
 
 def dialect_of(host: str) -> Dialect:
     """The dialect that is spoken at a host."""
-    known = _BY_HOST.get(host.lower().partition(":")[0])
+    known = OPENAI_CHAT if is_azure(host) else _BY_HOST.get(host.lower().partition(":")[0])
     return known or replace(COMPATIBLE, name=host or COMPATIBLE.name)

@@ -199,6 +199,10 @@ class _Writer:
         if role == "developer" and not self.dialect.developer_role:
             role = "system"
             notes.append(Note("role developer", "changed", f"{self.dialect.name} calls it system"))
+        if role == "system" and self.dialect.one_system and self.fragments:
+            role = "user"
+            reason = "instructions stand only at the beginning; it is sent as the user's words"
+            notes.append(Note("role system", "changed", reason))
         content = encode_content(item.parts, self.dialect, notes)
         self.ledger.add(index, notes)
         name = {"name": item.name} if item.name else {}

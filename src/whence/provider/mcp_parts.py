@@ -84,10 +84,10 @@ def _left_out(what: str, notes: list[Note], why: str) -> dict[str, Any]:
     return {"type": "text", "text": f"[{what} not shown]"}
 
 
-def decode_parts(blocks: object, role: Role = "user") -> tuple[Part, ...]:
+def decode_parts(blocks: object) -> tuple[Part, ...]:
     """The parts that content blocks are; a single block may stand without a list."""
     listed = [blocks] if isinstance(blocks, dict) else blocks
-    return tuple(decode_part(block, role) for block in objects(listed))
+    return tuple(decode_part(block, "user") for block in objects(listed))
 
 
 def decode_part(block: dict[str, Any], role: Role) -> Part:

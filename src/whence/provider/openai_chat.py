@@ -19,7 +19,7 @@ from whence.provider.parts import native_of, own_fields
 from whence.provider.profiles import Adapted
 from whence.provider.tools import encode_definitions, framed, strictness
 from whence.provider.wire import mapping, objects, string
-from whence.shapes.item import Native
+from whence.shapes.item import Message, Native, Text
 
 __all__ = [
     "PROTOCOL",
@@ -104,7 +104,7 @@ def decode_tool_choice(request: dict[str, Any]) -> ToolChoice:
 
 def frame(settings: Settings, tools: Sequence[bytes] = (), dialect: Dialect = OPENAI_CHAT) -> Frame:
     """What stands around the messages of a request."""
-    system = encode_items(settings.system, dialect)
+    system = encode_items(_instructions(settings.system, dialect), dialect)
     body: dict[str, Any] = {"stream": settings.stream}
     if settings.stream and dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
@@ -117,3 +117,13 @@ def frame(settings: Settings, tools: Sequence[bytes] = (), dialect: Dialect = OP
     if tools:
         body |= encode_tool_choice(settings.tool_choice)
     return framed(settings, "messages", body, tools, system)
+
+
+def _instructions(system: tuple[Message, ...], dialect: Dialect) -> tuple[Message, ...]:
+    if len(system) < 2 or not dialect.one_system:
+        return system
+    apart = [Text("\n\n")]
+    parts = [part for message in system for part in (*apart, *message.parts)][1:]
+    if all(isinstance(part, Text) for part in parts):
+        parts = [Text("".join(part.text for part in parts if isinstance(part, Text)))]
+    return (Message("system", tuple(parts)),)

@@ -8,6 +8,7 @@ helps it, and reported.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from whence.errors import InvalidArgs
@@ -74,6 +75,8 @@ ANTHROPIC_STRICT = replace(
     formats=_FORMATS,
     maps=False,
 )
+STRICT: Mapping[str, Profile] = {OPENAI.name: OPENAI_STRICT, ANTHROPIC.name: ANTHROPIC_STRICT}
+"""By the name of the usual one: how a provider is asked to hold a model to a schema."""
 GEMINI = Profile(
     "gemini",
     name_pattern=re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}"),

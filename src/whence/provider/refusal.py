@@ -30,7 +30,17 @@ _STATUS_OF = (
 _NO_MODEL = ("model_not_found", "invalid_model")
 _NO_MONEY = ("insufficient_quota", "billing_hard_limit_reached", "insufficient_balance")
 _TOO_LONG = ("context_length_exceeded", "string_above_max_length", "request_too_large")
-_TOO_LONG_WORDS = ("prompt is too long", "context length", "context window", "too many tokens")
+_TOO_LONG_WORDS = (
+    "prompt is too long",
+    "input is too long",
+    "context length",
+    "context window",
+    "context size",
+    "context limit",
+    "too many tokens",
+    "maximum prompt length",
+    "maximum number of tokens",
+)
 
 _LASTING = ("barred", "untrusted", "unreadable")
 _HINTS = {

@@ -81,7 +81,7 @@ def open_model(
     base = base_url or keys.get(provider.base_name) or provider.base_url
     url = endpoint(base, provider.speech)
     key_name, key = _key(provider, keys, needed=base == provider.base_url and not provider.free)
-    headers = {**_headers(provider, key), **_checked(options.headers)}
+    headers = {**_headers(provider, key, url), **_checked(options.headers)}
     line = Line(url, headers, options.timeouts, proxy=proxy_of(url, environ), tls=options.tls)
     asked = Asked(provider.id, name, url.partition("?")[0], key_name, bool(key))
     codec = _codec(provider, url, strict=options.strict)
@@ -139,10 +139,14 @@ def _key(provider: Provider, keys: Keys, *, needed: bool) -> tuple[str, str]:
     return provider.keys[0], ""
 
 
-def _headers(provider: Provider, key: str) -> dict[str, str]:
+def _headers(provider: Provider, key: str, url: str) -> dict[str, str]:
+    from whence.provider.chat_dialect import is_azure
+
     accept = {"content-type": "application/json", "accept-encoding": "identity"}
     if provider.speech == "anthropic":
         return {**accept, **_VERSION, **({"x-api-key": key} if key else {})}
+    if is_azure(urlsplit(url).netloc) and "." not in key:  # a dot: a token of its directory
+        return {**accept, **({"api-key": key} if key else {})}
     return {**accept, **({"authorization": f"Bearer {key}"} if key else {})}
 
 

@@ -10,7 +10,7 @@ from whence.errors import InvalidArgs
 from whence.provider.exchange import Encoded, Frame, Settings, ToolDefinition
 from whence.provider.losses import Ledger, foreign_fields
 from whence.provider.parts import own_fields
-from whence.provider.profiles import Adapted, Profile, adapt, check_name
+from whence.provider.profiles import STRICT, Adapted, Profile, adapt, check_name
 from whence.provider.wire import dumps
 
 
@@ -25,21 +25,29 @@ def encode_definitions(
     Raises:
         InvalidArgs: A name that the provider refuses, or more tools than it takes.
     """
-    definitions = [ToolDefinition.of(tool) if isinstance(tool, Mounted) else tool for tool in tools]
-    if profile.max_tools is not None and len(definitions) > profile.max_tools:
+    listed = [_definition(tool, profile) for tool in tools]
+    if profile.max_tools is not None and len(listed) > profile.max_tools:
         raise InvalidArgs(
-            f"{profile.name} takes at most {profile.max_tools} tools, not {len(definitions)}",
+            f"{profile.name} takes at most {profile.max_tools} tools, not {len(listed)}",
             "Declare fewer tools, or restrict them by a mode.",
         )
     ledger = Ledger()
     fragments = []
-    for definition in definitions:
+    for definition, form in listed:
         check_name(definition.name, profile)
-        adapted = adapt(definition.schema, profile)
+        adapted = adapt(definition.schema, form)
         native = definition.native
         ledger.add(definition.name, [*adapted.notes, *foreign_fields(native, protocol)])
         fragments.append(dumps({**write(definition, adapted), **own_fields(protocol, native)}))
     return Encoded(tuple(fragments), ledger.book())
+
+
+def _definition(tool: Mounted | ToolDefinition, profile: Profile) -> tuple[ToolDefinition, Profile]:
+    """A tool as a model is shown it, and the form that its schema takes."""
+    if not isinstance(tool, Mounted):
+        return tool, profile
+    form = STRICT.get(profile.name, profile) if tool.tool.strict else profile
+    return ToolDefinition.of(tool), form
 
 
 def strictness(definition: ToolDefinition, adapted: Adapted) -> bool | None:

@@ -111,4 +111,6 @@ class Tool:
     """None: it takes JSON only."""
     source: str = "python"
     """builtin, shell, agent, mcp or python."""
+    strict: bool = False
+    """Whether providers that can are to hold the model to the schema."""
     notes: str = ""

@@ -50,9 +50,7 @@ def below_root(path: str, root: str | None) -> str:
     return path
 
 
-async def read_excerpt(
-    files: Files, path: str, offset: int = 0, count: int | None = None, cap: int = EXCERPT_CAP
-) -> Excerpt:
+async def read_excerpt(files: Files, path: str, offset: int, count: int | None) -> Excerpt:
     """So many lines after the first `offset` ones; without a count, all that follow.
 
     Past the last line a count means the last lines. A file over WHOLE_CAP is read only as far as
@@ -67,12 +65,12 @@ async def read_excerpt(
         _refuse_binary(lines.read(0, _HEAD).rstrip(b"\0"), path)
         huge = lines.size > WHOLE_CAP
         if huge and count and offset > lines.size:
-            return _last(lines, path, count, lines.known_total, cap)
+            return _last(lines, path, count, lines.known_total)
         place, before = await lines.start(offset)
         total = lines.known_total if huge else await lines.total()
         if before < offset:
-            return _last(lines, path, count, total, cap) if count else Excerpt((), offset, total)
-        seen = _window(lines, place, count, cap)
+            return _last(lines, path, count, total) if count else Excerpt((), offset, total)
+        seen = _window(lines, place, count)
     left = None
     if not seen.whole and total is not None:
         left = min(total - offset, total if count is None else count) - len(seen.lines)
@@ -80,10 +78,10 @@ async def read_excerpt(
     return Excerpt(shown, offset, total, not seen.whole, left, seen.goes_on)
 
 
-def _last(lines: Lines, path: str, count: int, total: int | None, cap: int) -> Excerpt:
+def _last(lines: Lines, path: str, count: int, total: int | None) -> Excerpt:
     """The last lines, as many as fit."""
-    place = lines.tail(count, cap)
-    shown = _window(lines, place, None, cap).lines
+    place = lines.tail(count, EXCERPT_CAP)
+    shown = _window(lines, place, None).lines
     first = None if total is None else total - len(shown)
     decoded = _decoded(shown, path, first or 0)
     return Excerpt(decoded, first, total, truncated=place > 0 and len(shown) < count)
@@ -97,18 +95,18 @@ class _Seen(NamedTuple):
     """Whether the only one is cut."""
 
 
-def _window(lines: Lines, place: int, count: int | None, cap: int) -> _Seen:
+def _window(lines: Lines, place: int, count: int | None) -> _Seen:
     """The lines from a place on."""
-    most = min(max(lines.size - place, 0), cap + 1)
+    most = min(max(lines.size - place, 0), EXCERPT_CAP + 1)
     data = lines.read(place, most if count is None else min(most, _FIRST_LOOK))
     if count is not None and len(data) < most and data.count(b"\n") < count:
         data = lines.read(place, most)
-    ended = len(data) <= cap and len(data) >= most
+    ended = len(data) <= EXCERPT_CAP and len(data) >= most
     *shown, rest = data.split(b"\n")
     if ended and rest:
         shown.append(rest)
     elif not ended and not shown and count != 0:  # a line that is too long is shown in part
-        return _Seen([_PART_OF_CHARACTER.sub(b"", rest[:cap])], whole=False, goes_on=True)
+        return _Seen([_PART_OF_CHARACTER.sub(b"", rest[:EXCERPT_CAP])], whole=False, goes_on=True)
     enough = count is not None and len(shown) >= count
     return _Seen(shown[:count] if enough else shown, ended or enough)
 

@@ -62,21 +62,19 @@ class _Directory:
     level: Level | None
 
 
-async def list_tree(
-    files: Files, path: str, covers: Covers, *, recursive: bool, most: int = MOST
-) -> Listing:
+async def list_tree(files: Files, path: str, covers: Covers, *, recursive: bool) -> Listing:
     """What is in a directory; with `recursive`, also below it."""
     walk = _Walk(files, path, covers)
     waiting = deque([walk.top])
     entries: list[Entry] = []
-    while waiting and len(entries) <= most:
+    while waiting and len(entries) <= MOST:
         for entry, below in walk.entries(waiting.popleft()):
             entries.append(entry)
             if recursive and below is not None:
                 waiting.append(below)
         await pause()
-    kept = sorted(entries[:most], key=lambda entry: _by_parts(entry.path))
-    return Listing(tuple(kept), len(entries) > most)
+    kept = sorted(entries[:MOST], key=lambda entry: _by_parts(entry.path))
+    return Listing(tuple(kept), len(entries) > MOST)
 
 
 class _Walk:

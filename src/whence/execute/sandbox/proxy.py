@@ -17,7 +17,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from whence.errors import InvalidArgs, PermissionDenied, WhenceError
-from whence.execute.addresses import Resolver, reachable, system_addresses
+from whence.execute.addresses import reachable
 from whence.execute.sandbox.bubblewrap import PROXY_PORT
 from whence.shapes.process import Confinement, Program
 from whence.shapes.web import HostPolicy
@@ -117,7 +117,7 @@ class Proxy:
                 f"{host}:{port} is none of the declared hosts", "Declare the host."
             )
         try:
-            addresses = await reachable(host, port, self._policy.networks, self._resolve)
+            addresses = await reachable(host, port, self._policy.networks)
         except PermissionDenied:
             self.refused.append(f"{host}:{port}")
             raise

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whence.declare.toolbox import Mounted
-from whence.provider.local import plainly, verbs
+from whence.provider.local import commands, plainly, verbs
 from whence.provider.local.engine import Networks
 from whence.provider.local.fit import fit
 from whence.provider.local.grammar import is_loose
@@ -83,6 +83,7 @@ class Chooser:
         ]
         self._words = [_own_words(mounted) for mounted in self._tools]
         self._rarity = _rarity(self._words)
+        self._runs = [any(map(commands.takes_command, slots)) for slots in self._slots]
         self._does = [verbs.done_by(mounted.tool) for mounted in self._tools]
 
     async def candidates(self, request: str) -> list[Candidate]:
@@ -112,7 +113,8 @@ class Chooser:
         shared = self._shared(self._words[index], known.pieces)
         lacking = _MISSING * fits.missing + _UNUSED * fits.unused
         verb = _verb_evidence(known, self._does[index])
-        return _SHARED * shared + _SAID * fits.said + verb - lacking
+        runs = self._runs[index] and _says_program(known)
+        return _SHARED * shared + _SAID * (fits.said + runs) + verb - lacking
 
     def _shared(self, own: frozenset[str], pieces: Sequence[Piece]) -> float:
         """How telling the words are that the request and the tool have in common."""
@@ -121,12 +123,19 @@ class Chooser:
         return min(sum(self._rarity[word] for word in common), _MOST_SHARED)
 
 
+def _says_program(known: Known) -> bool:
+    """Whether a request says what program to run."""
+    said = commands.said_command(known, elsewhere=True)
+    return said is not None and commands.looks_run(said)
+
+
 def _verb_evidence(known: Known, does: frozenset[str]) -> float:
     """Whether a tool does what the request says with its verb; a question wants to be told."""
     opening = plainly.opening(known)
     words = [piece.text.lower() for piece in known.pieces[opening:] if piece.kind is Kind.WORD]
-    evidence = -_ACTS if verbs.only_acts(does) and is_question(known.request) else 0.0
     wanted = verbs.wanted(words)
+    asks = is_question(known.request) or verbs.tells(wanted)
+    evidence = -_ACTS if verbs.only_acts(does) and asks else 0.0
     if wanted and does:
         evidence += _VERB if wanted & does else -_OTHER_VERB
     return evidence

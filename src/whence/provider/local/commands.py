@@ -24,6 +24,9 @@ _WHERE = re.compile(
 )
 
 
+_PROGRAM = re.compile(r"[\w./+-]+(?:\s[^();{}]*)?")
+
+
 class Said(NamedTuple):
     """A command line and the pieces that it is made of."""
 
@@ -59,6 +62,11 @@ def _between(start: int, end: int, known: Known) -> Said | None:
         # The whole command stands in quotes: what follows them is no part of it.
         return Said(first.text, inside[:1])
     return Said(known.request[start : max(end, last.end)].strip(), inside)
+
+
+def looks_run(said: Said) -> bool:
+    """Whether it is a program with arguments rather than code."""
+    return _PROGRAM.fullmatch(said.line) is not None
 
 
 def words_of(line: str) -> list[str]:

@@ -141,6 +141,8 @@ class _Filler:
     async def _fill_shapes(self, want: Want) -> None:
         for slot in self._of(want):
             indices = self._known.free(plainly.SHAPES[want])
+            if want is Want.GLOB and slot.required and not indices:
+                indices = self._known.free((Kind.DOTTED,))
             if indices:
                 await self._take_one(slot, indices)
 
@@ -182,7 +184,7 @@ class _Filler:
     def _paths_for(self, slot: Slot, needed: int) -> list[int]:
         """What looks like a path, else what stands where paths stand, else any single word."""
         known = self._known
-        indices = known.free(plainly.SHAPES[Want.PATH])
+        indices = paths.shaped_paths(slot, known)
         if not indices and paths.says_here(known):
             return []
         if len(indices) < max(needed, 1):

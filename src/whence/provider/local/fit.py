@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from whence.provider.local import paths, plainly
+from whence.provider.local import commands, paths, plainly
 from whence.provider.local.grammar import is_common
 from whence.provider.local.pieces import Kind
 from whence.provider.local.plainly import Known
@@ -58,11 +58,16 @@ def _take(slot: Slot, known: Known) -> bool:
         case Want.TRUTH:
             return True
         case Want.TEXT | Want.LIST:
-            return _take_text(slot, known)
+            return _take_command(slot, known) or _take_text(slot, known)
         case Want.OTHER:
             return False
         case _:
             return _take_shape(slot, known)
+
+
+def _take_command(slot: Slot, known: Known) -> bool:
+    said = commands.said_command(known, elsewhere=True) if commands.takes_command(slot) else None
+    return said is not None and _taken(slot, known, said.pieces)
 
 
 def _take_text(slot: Slot, known: Known) -> bool:
@@ -79,8 +84,11 @@ def _take_text(slot: Slot, known: Known) -> bool:
 def _take_shape(slot: Slot, known: Known) -> bool:
     if slot.want is Want.PATH and paths.is_other_thing(slot, known):
         return False
-    indices = known.free(plainly.SHAPES[slot.want])
-    if slot.want is Want.PATH and not indices:
+    is_path = slot.want is Want.PATH
+    indices = paths.shaped_paths(slot, known) if is_path else known.free(plainly.SHAPES[slot.want])
+    if slot.want is Want.GLOB and not indices and slot.required:
+        indices = known.free((Kind.DOTTED,))
+    if is_path and not indices:
         indices = paths.bare_paths(slot, known)
         if not indices:
             return paths.says_here(known) or paths.is_here_by_default(slot)

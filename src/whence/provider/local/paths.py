@@ -71,6 +71,15 @@ def is_here_by_default(slot: Slot) -> bool:
     return slot.reads and _takes(slot) == (True, False)
 
 
+def shaped_paths(slot: Slot, known: Known) -> list[int]:
+    """What looks like a path and can be meant by the place: a file is no folder."""
+    found = known.free((Kind.PATH, Kind.DOTTED))
+    if _takes(slot) == (True, False):
+        folders = [index for index in found if not _has_ending(known.pieces[index])]
+        return folders if folders or not slot.required else found
+    return found
+
+
 def _takes(slot: Slot) -> tuple[bool, bool]:
     """Whether a place takes a folder, and whether a file."""
     said = f"{slot.name} {slot.description}"
@@ -79,4 +88,6 @@ def _takes(slot: Slot) -> tuple[bool, bool]:
 
 def _has_ending(piece: Piece) -> bool:
     name = piece.text.rpartition("/")[2]
+    if piece.kind is Kind.DOTTED and not name.startswith("."):
+        return True
     return piece.kind in (Kind.PATH, Kind.DOTTED) and "." in name[1:]

@@ -43,10 +43,15 @@ _SHAPES = re.compile(
     | (?<!\w)'(?P<single>[^']*(?:\w'\w[^']*)*)'(?!\w) | (?<!\w)‘(?P<raised>[^’]+)’(?!\w)
     | (?P<url>[a-z][a-z0-9+.-]*://[^\s<>"]+)
     | (?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)
-    | (?P<time>\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m\b)?|(?<![\w.])\d{1,2}\s?[ap]m\b|\d{4}-\d{2}-\d{2}(?![\w-]))
+    | (?P<time>\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m\b)?|(?<![\w.])\d{1,2}\s?[ap]m\b
+        |\d{4}-\d{2}-\d{2}(?![\w-]))
+    | (?<=\d)[-–](?=\d+\b)
     | (?P<glob>[\w./-]*\*[\w./*-]*)
-    | (?P<path>(?:[\w.@+-]*/)+[\w@+-]+\x20[\w@+-]+\.[a-z]\w*(?![\w/]) | (?:~|\.{1,2})?/[\w./@+-]*|[\w.@+-]+/[\w./@+-]*)
-    | (?P<dotted>\.?[\w-]+(?:\.[\w-]+)+|\.\w[\w-]*)
+    | (?P<path>(?:[\w.@+-]*/)+[\w@+-]+\x20[\w@+-]+\.[a-z]\w*(?![\w/])
+        |(?:~|\.{1,2})?/[\w./@+-]*|[\w.@+-]+/[\w./@+-]*)
+    | (?P<dotted>\.?[\w-]+(?:\.[\w-]+)+|\.\w[\w-]*
+        |(?<!\w)(?-i:README|LICEN[CS]E|CHANGELOG|NOTICE|AUTHORS|COPYING|Makefile|Rakefile
+        |(?:Docker|Gem|Proc|Jenkins|Vagrant)file)(?![\w-]))
     | (?P<number>(?<![\w.])[-+]?\#?(?:\d{1,3}(?:,\d{3})+|\d+)(?!\w))
     | (?P<word>[^\s"“”«»`]+)
     """,
@@ -78,12 +83,14 @@ def pieces_of(request: str) -> tuple[Piece, ...]:
 
 
 def _piece(match: re.Match[str]) -> Piece | None:
-    group = match.lastgroup or "word"
+    group = match.lastgroup
+    if group is None:
+        return None
     text, (start, end) = match[group], match.span(group)
     if group in _QUOTES:
         return Piece(Kind.QUOTED, text, start, end, ends=True) if text.strip() else None
     kind = Kind(group)
-    bare = text.rstrip(_ENDINGS)
+    bare = _without_ending(text)
     if kind is Kind.PATH and text.rstrip(",;:!?)") in (".", "..", "./", "../"):
         bare = text.rstrip(",;:!?)")
     if kind is Kind.WORD:
@@ -96,6 +103,14 @@ def _piece(match: re.Match[str]) -> Piece | None:
     follows = match.string[end : end + 1]
     ends = not text.endswith(bare) or follows in tuple(_ENDINGS)
     return Piece(kind, bare, start, start + len(bare), ends)
+
+
+def _without_ending(text: str) -> str:
+    """Without the signs that end a sentence; a bracket that was opened inside is closed there."""
+    bare = text.rstrip(_ENDINGS)
+    while text[len(bare) :].startswith(")") and bare.count("(") > bare.count(")"):
+        bare += ")"
+    return bare
 
 
 def _kind_of_dotted(text: str) -> Kind:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from whence.provider.local import verbs
 from whence.provider.local.grammar import is_loose, may_begin
 from whence.provider.local.pieces import Kind, Piece, number_of, pieces_of
 from whence.provider.local.slots import Slot, Want
@@ -23,7 +24,8 @@ SHAPES: dict[Want, tuple[Kind, ...]] = {
 FOLDER_OR_FILE = frozenset("folder directory dir file".split())
 """What may stand beside a path and say what it is."""
 
-_MANNERS = r"""please|pls|plz|hey|hi|hello|so|ok|now|first|then|just|also|can\ you|could\ you|would\ you|will\ you
+_MANNERS = r"""please|pls|plz|hey|hi|hello|so|ok|now|first|then|just|also
+    |can\ you|could\ you|would\ you|will\ you
     |i\ want(?:\ you)?\ to|i(?:'d|\ would)\ like(?:\ you)?\ to|i\ need(?:\ you)?\ to|let's"""
 _POLITE = re.compile(rf"(?:(?:{_MANNERS})[\s,]+)+", re.IGNORECASE | re.VERBOSE)
 _ASKING = re.compile(
@@ -161,11 +163,16 @@ def said_truth(slot: Slot, known: Known) -> bool | None:
     """Yes or no, where the place is needed or named; None: nothing is said about it."""
     if any(_undoes(slot, piece) for piece in known.pieces):
         return False
-    named = any(names(slot, piece) for piece in known.pieces)
+    named = any(names(slot, piece) and not _is_order(slot, piece) for piece in known.pieces)
     if not (slot.required or named):
         return None
     said = named or _POSITIVE.search(known.request) is not None
     return said and _NEGATIVE.search(known.request) is None
+
+
+def _is_order(slot: Slot, piece: Piece) -> bool:
+    """Whether a word only says what to do: `replace` does not mean `replace_all`."""
+    return len(slot.words) > 1 and verbs.is_verb(piece.text.lower())
 
 
 def _undoes(slot: Slot, piece: Piece) -> bool:

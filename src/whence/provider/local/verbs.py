@@ -9,7 +9,7 @@ from whence.provider.local.slots import name_words
 from whence.shapes.tool import Tool
 
 _GROUPS = {
-    "search": "search find look locate grep seek where contain contains mention mentions",
+    "search": "search find look locate grep seek where contain contains mention mentions occur occurs appear appears",
     "read": "read show display print open view see cat say says tail contents",
     "list": "list ls show display enumerate which dir",
     "get": "get fetch download retrieve check lookup how what show",
@@ -41,6 +41,8 @@ _TELLING = frozenset("search read list get translate add define convert".split()
 _ASKING = frozenset("what what's whats which who where when how is are does do".split())
 _PLACING = frozenset("in to into from on at".split())
 """An order may begin with where, and say what only then."""
+_LOOKING = (["look", "at"], ["look", "into"], ["look", "inside"])
+"""Who looks at a thing does not search for it."""
 _LIGHT = frozenset("make take give do have".split())
 _REACH = 4
 _WORD = re.compile(r"[a-z]+")
@@ -51,6 +53,8 @@ def wanted(words: Sequence[str]) -> frozenset[str]:
 
     An order says it with its verb, or with what is to be made or taken; a question with any word.
     """
+    if words[:2] in _LOOKING:
+        words = ["view", *words[2:]]
     if words[:1] and words[0] in _ASKING:
         return _meant(words)
     if words[:1] and words[0] in _PLACING:
@@ -63,6 +67,16 @@ def done_by(tool: Tool) -> frozenset[str]:
     head = _WORD.findall(tool.description.lower())[:1]
     named = [word for name in (tool.name, *tool.aliases) for word in name_words(name)]
     return _meant([*named, *head])
+
+
+def tells(groups: frozenset[str]) -> bool:
+    """Whether nothing but being told something is wanted."""
+    return bool(groups) and groups <= _TELLING
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word says what to do."""
+    return word in _OF_WORD
 
 
 def only_acts(does: frozenset[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whence.work.edits.words import cut, difference
 
@@ -27,21 +27,11 @@ def compare(
     region = nearest(lines, wanted, expected, _occurrences(lines, wanted))
     if region is None:
         return "nothing in the file resembles it", {"reason": "missing"}
-    at = _first_difference(lines, wanted, region.start)
-    asked = wanted[at - region.start] if at - region.start < len(wanted) else None
-    found = lines[at] if at < len(lines) else None
-    number = skipped + at + 1
-    details: dict[str, object] = {
-        "reason": "missing",
-        "closest": _shown(lines, region, skipped),
-        "first_difference": {
-            "line": number,
-            "expected": None if asked is None else cut(asked),
-            "found": None if found is None else cut(found),
-        },
-    }
-    where = f"lines {skipped + region.start + 1}-{skipped + region.end} are closest"
-    return f"{where}: {_words(number - 1, asked, found)}", details
+    first = first_difference(lines, wanted, region.start, skipped)
+    closest = shown_region(lines, region, _SHOWN_LINES, skipped)
+    where = f"lines {closest['start']}-{closest['end']} are closest"
+    details: dict[str, object] = {"closest": closest, "first_difference": first.as_details()}
+    return f"{where}: {first}", {"reason": "missing", **details}
 
 
 def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Around:
@@ -56,20 +46,44 @@ def _occurrences(lines: Sequence[str], wanted: Sequence[str]) -> Around:
     return around
 
 
-def _first_difference(lines: Sequence[str], wanted: Sequence[str], start: int) -> int:
-    pairs = zip(wanted, lines[start:], strict=False)
-    same = next((index for index, (a, b) in enumerate(pairs) if a != b), None)
-    return start + (min(len(wanted), len(lines) - start) if same is None else same)
+class Difference(NamedTuple):
+    """The first line that is not as it was wanted."""
+
+    line: int
+    """Its number, counted from 1."""
+    wanted: str | None
+    """None: no more was wanted."""
+    found: str | None
+    """None: the file has ended."""
+
+    def __str__(self) -> str:
+        if self.wanted is not None:
+            return difference(self.line, self.wanted, self.found)
+        return f"they are followed by {cut(self.found or '')!r}"
+
+    def as_details(self) -> dict[str, object]:
+        """The same for a program."""
+        wanted, found = (None if one is None else cut(one) for one in (self.wanted, self.found))
+        return {"line": self.line, "expected": wanted, "found": found}
 
 
-def _words(at: int, asked: str | None, found: str | None) -> str:
-    if asked is not None:
-        return difference(at + 1, asked, found)
-    return f"they are followed by {cut(found or '')!r}"
+def first_difference(
+    lines: Sequence[str], wanted: Sequence[str], start: int, skipped: int = 0
+) -> Difference:
+    """Where the lines from a place on first differ from those that were wanted."""
+    same, shared = 0, min(len(wanted), len(lines) - start)
+    while same < shared and wanted[same] == lines[start + same]:
+        same += 1
+    at = start + same
+    asked = wanted[same] if same < len(wanted) else None
+    return Difference(skipped + at + 1, asked, lines[at] if at < len(lines) else None)
 
 
-def _shown(lines: Sequence[str], region: Region, skipped: int) -> dict[str, object]:
-    text = [cut(line) for line in lines[region.start : region.end][:_SHOWN_LINES]]
+def shown_region(
+    lines: Sequence[str], region: Region, most: int, skipped: int = 0
+) -> dict[str, object]:
+    """A region for a program: its lines, no more than so many."""
+    text = [cut(line) for line in lines[region.start : region.end][:most]]
     return {
         "start": skipped + region.start + 1,
         "end": skipped + region.end,

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from whence.errors import InvalidArgs
+from whence.work.edits.words import cut
 
 SEARCH, SEPARATOR, REPLACE = "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE"
 _PARTS = (SEARCH, ":start_line:N", "-------", "lines", SEPARATOR, "lines", REPLACE)
@@ -64,7 +65,7 @@ def parse(diff: str) -> tuple[Block, ...]:
     blocks = tuple(_blocks(_Reader(lines)))
     if not blocks:
         raise InvalidArgs(
-            f"the diff has no SEARCH/REPLACE block: {_cut(diff.strip())!r}", _hint(lines)
+            f"the diff has no SEARCH/REPLACE block: {cut(diff.strip(), 120)!r}", _hint(lines)
         )
     return blocks
 
@@ -129,7 +130,7 @@ class _Reader:
 
     def refuse(self, at: int, problem: str, suggestion: str) -> NoReturn:
         """Say what is wrong with one line."""
-        text = _cut(self.lines[at])
+        text = cut(self.lines[at], 120)
         raise InvalidArgs(
             f"line {at + 1} of the diff, {text!r}, {problem}",
             suggestion,
@@ -173,14 +174,10 @@ def _unescaped(line: str) -> str:
 
 
 def _escaped(line: str) -> str:
-    return f"If the line belongs to the text, put a backslash before it: \\{_cut(line.strip())}"
+    return f"If the line belongs to the text, put a backslash before it: \\{cut(line.strip(), 120)}"
 
 
 def _hint(lines: Sequence[str]) -> str:
     if any(_SEARCH.fullmatch(line.strip()) for line in lines):
         return f"Markers begin their line: remove the white space before them. {FORM}"
     return FORM
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 120 else f"{text[:119]}…"

@@ -16,7 +16,7 @@ from whence.errors import Conflict, InvalidArgs
 from whence.work.edits.closest import compare
 from whence.work.edits.numbered import is_numbered
 from whence.work.edits.splice import Edit, Source
-from whence.work.edits.words import listed
+from whence.work.edits.words import cut, listed
 
 Likeness: TypeAlias = Literal["exact", "whitespace", "tokens"]
 """How the text was found: as it is, with other white space in its lines, or word by word."""
@@ -198,5 +198,4 @@ def _miscounted(
 
 def _quoted(text: str) -> str:
     first, _, rest = text.strip("\n").partition("\n")
-    cut = first if len(first) <= 80 else f"{first[:79]}…"
-    return f"{cut!r} …" if rest else f"{cut!r}"
+    return f"{cut(first, 80)!r}{' …' if rest else ''}"

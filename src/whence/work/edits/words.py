@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_SHOWN_CHARS = 300
 
-
-def cut(line: str) -> str:
-    """A line, or the beginning of one that is long."""
-    return line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"
+def cut(line: str, most: int = 300) -> str:
+    """A line, or the beginning of one that has more characters."""
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def listed(numbers: Sequence[int], most: int = 8) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from whence.errors import Conflict
+from whence.work.edits.closest import first_difference, shown_region
 from whence.work.edits.unified.place import MANY, Misfit, Search, applied_at, is_applied
 from whence.work.edits.unified.shapes import Hunk
-from whence.work.edits.words import cut, difference, listed_places
-
-if TYPE_CHECKING:
-    from whence.work.edits.nearest import Region
+from whence.work.edits.words import cut, listed_places
 
 _ONCE_MORE = "If lines shall be added once more, give context lines above and below them."
 _SHOWN_LINES = 60
@@ -71,12 +68,12 @@ def file_gone() -> Conflict:
 
 def not_the_whole(keys: Sequence[str], shown: Sequence[str]) -> Conflict:
     """The error for deleting a file whose lines are not the ones that the diff shows."""
-    at, expected, is_there = _first_difference(keys, shown, 0)
+    first = first_difference(keys, shown, 0)
     return Conflict(
         f"the diff deletes a file of {_count(len(shown))}, but the file has {_count(len(keys))} "
-        f"and differs from line {at + 1} on",
+        f"and differs from line {first.line} on",
         "Read the file again and, if it should still go, delete it with a diff of all its lines.",
-        details={"reason": "stale", "first_difference": _difference(at, expected, is_there)},
+        details={"reason": "stale", "first_difference": first.as_details()},
     )
 
 
@@ -103,12 +100,11 @@ def _stale(search: Search, found: Misfit) -> Conflict:
             "Read the file again and rebuild the hunk, with context lines that are not blank.",
             details=details,
         )
-    at, expected, is_there = _first_difference(keys, hunk.old_keys, closest.start)
-    details["closest"] = _closest(keys, closest)
-    details["first_difference"] = _difference(at, expected, is_there)
-    said = difference(at + 1, expected[0], is_there[0] if is_there else None)
+    first = first_difference(keys, hunk.old_keys, closest.start)
+    details["closest"] = shown_region(keys, closest, _SHOWN_LINES)
+    details["first_difference"] = first.as_details()
     return Conflict(
-        f"{_named(hunk)} does not fit: {said}",
+        f"{_named(hunk)} does not fit: {first}",
         f"Read lines {_range(closest.start - 3, closest.end + 3, len(keys))} again and rebuild "
         "the hunk from what stands there now.",
         details=details,
@@ -183,35 +179,6 @@ def _details(found: Misfit) -> dict[str, object]:
         "diff_line": found.hunk.line,
         "expected": _shown(found.hunk.old_keys),
         "candidates": [place + 1 for place in found.candidates],
-    }
-
-
-def _first_difference(
-    keys: Sequence[str], wanted: Sequence[str], start: int
-) -> tuple[int, Sequence[str], Sequence[str]]:
-    """Where the two first differ, with the wanted and the present line, as far as there is one."""
-    length = min(len(wanted), len(keys) - start)
-    same = 0
-    while same < length and wanted[same] == keys[start + same]:
-        same += 1
-    at = start + same
-    return at, wanted[same : same + 1], keys[at : at + 1]
-
-
-def _difference(at: int, expected: Sequence[str], is_there: Sequence[str]) -> dict[str, object]:
-    return {
-        "line": at + 1,
-        "expected": cut(expected[0]) if expected else None,
-        "found": cut(is_there[0]) if is_there else None,
-    }
-
-
-def _closest(keys: Sequence[str], region: Region) -> dict[str, object]:
-    return {
-        "start": region.start + 1,
-        "end": region.end,
-        "text": "\n".join(_shown(keys[region.start : region.end])),
-        "similarity": region.score,
     }
 
 

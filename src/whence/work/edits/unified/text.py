@@ -7,6 +7,7 @@ from bisect import bisect_left
 from typing import NoReturn
 
 from whence.errors import InvalidArgs
+from whence.work.edits.words import cut
 
 RANGES = re.compile(r"@@\s*-([0-9]{1,9})(?:,([0-9]{1,9}))?\s+\+([0-9]{1,9})(?:,([0-9]{1,9}))?\s*@@")
 """`@@ -12,7 +12,8 @@`, whatever follows."""
@@ -85,8 +86,7 @@ class DiffText:
 
     def refuse(self, at: int, problem: str, suggestion: str = HOW_TO) -> NoReturn:
         """Say what is wrong with one line."""
-        line = self.lines[at].rstrip("\r")
-        shown = line if len(line) <= 120 else line[:119] + "…"
+        shown = cut(self.lines[at].rstrip("\r"), 120)
         raise InvalidArgs(
             f"line {at + 1} of the diff, {shown!r}, {problem}",
             suggestion,

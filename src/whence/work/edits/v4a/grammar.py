@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from whence.errors import InvalidArgs
+from whence.work.edits.words import cut
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
@@ -44,8 +45,6 @@ LF: /\\r?\\n/
 """
 """The patch language as a Lark grammar, for a free-form tool whose text must follow it."""
 
-_SHOWN_CHARS = 120
-
 
 def syntax_error(number: int, problem: str, suggestion: str = HOW_TO) -> InvalidArgs:
     """The error for a line of the patch, counted from 1."""
@@ -56,4 +55,4 @@ def syntax_error(number: int, problem: str, suggestion: str = HOW_TO) -> Invalid
 
 def shown(line: str) -> str:
     """A line as a message quotes it."""
-    return repr(line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…")
+    return repr(cut(line, 120))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from whence.work.edits.unified.make import changes
 from whence.work.edits.v4a.scopes import Scopes
+from whence.work.edits.words import cut
 
 _SMALL_FILE = 20
 """A new file of so many lines is shown."""
@@ -97,7 +98,10 @@ def _grouped(spans: Sequence[Span]) -> list[list[Span]]:
 def _scopes(scopes: Scopes, group: Sequence[Span]) -> list[str]:
     _, _, first, end = group[0]
     found = scopes.enclosing(first, max(end, first + 1))
-    return [f"@ scope[{number}]: {_cut(scope.text)}" for number, scope in enumerate(found, 1)]
+    return [
+        f"@ scope[{number}]: {cut(scope.text, _SHOWN_CHARS)}"
+        for number, scope in enumerate(found, 1)
+    ]
 
 
 def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[Span]) -> list[str]:
@@ -117,7 +121,7 @@ def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[Span]) -> list
 
 
 def _line(old: int | None, new: int | None, text: str) -> str:
-    return f"o:{_number(old)} n:{_number(new)} | {_cut(text)}"
+    return f"o:{_number(old)} n:{_number(new)} | {cut(text, _SHOWN_CHARS)}"
 
 
 def _number(at: int | None) -> str:
@@ -126,7 +130,3 @@ def _number(at: int | None) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _SHOWN_CHARS else line[: _SHOWN_CHARS - 1] + "…"

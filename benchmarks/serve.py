@@ -1,0 +1,148 @@
+"""Rows 4, 5 and 6: `whence serve` beside bare servers that only echo.
+
+Ours reads a file of a few bytes, through the whole gate, into a journal that is on disk before the
+file is read. Waiting for the disk takes no CPU, but it takes time, so what is measured on the wall
+is measured again where the disk is memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks import peers
+from benchmarks.mcp_load import Cost, Program, Serving
+from benchmarks.measure import Ratio, Result
+
+WHENCE = Path(sys.executable).parent / "whence"
+MEMORY = "/dev/shm"  # noqa: S108 - the one directory that is known to be memory
+TOKEN = "WHENCE_BENCH_TOKEN"  # noqa: S105 - a variable's name
+CALLS, ROUNDS, STARTS = 320, 7, 7
+TOGETHER = 16
+ECHO = {"name": "echo", "arguments": {"text": "hello there, everybody"}}
+READ = {
+    "name": "fs_read",
+    "arguments": {"why": "Find out where the settings are read", "path": "a.txt"},
+}
+LOWLEVEL, UPPER, FAST = "mcp low-level", "mcp MCPServer", "fastmcp"
+DRIVERS = {
+    LOWLEVEL: (peers.MCP, "mcp_lowlevel.py"),
+    UPPER: (peers.MCP, "mcp_mcpserver.py"),
+    FAST: (peers.FASTMCP, "mcp_fastmcp.py"),
+}
+
+
+def ratios() -> Iterator[Result]:
+    with ExitStack() as stack:
+        runner = stack.enter_context(asyncio.Runner())
+        disk = stack.enter_context(_workspace(None))
+        memory = stack.enter_context(_workspace(MEMORY)) if os.path.isdir(MEMORY) else None
+        try:
+            yield from _on_pipes(runner, disk, memory)
+            yield from _on_ports(runner, disk, memory)
+            yield from _starting(runner, disk)
+        except peers.Missing as missing:
+            yield missing.instead("4", "whence serve ÷ other servers")
+
+
+def _on_pipes(runner: asyncio.Runner, disk: str, memory: str | None) -> Iterator[Result]:
+    programs = [_ours(disk)] + [_theirs(name, "stdio") for name in DRIVERS]
+    if memory is not None:
+        programs.append(_ours(memory))
+    with ExitStack() as stack:
+        servers = [stack.enter_context(Serving(program, runner)) for program in programs]
+        for at_once, goal in ((1, 1 / 0.9), (TOGETHER, 0.5)):
+            ours, bare, upper, fast, *quick = _alternately(servers, at_once)
+            what = f"stdio, {at_once} in flight: gated, durable call ÷ echo of"
+            yield Ratio("4", f"{what} {LOWLEVEL}, CPU", ours.cpu, bare.cpu, goal)
+            yield Ratio("4", f"{what} {LOWLEVEL}, time per call", ours.elapsed, bare.elapsed, goal)
+            for one in quick:
+                yield Ratio("4", "  the same, its disk is memory", one.elapsed, bare.elapsed, goal)
+            for name, theirs in ((UPPER, upper), (FAST, fast)):
+                yield Ratio("4", f"{what} {name}, CPU", ours.cpu, theirs.cpu, 1)
+                yield Ratio("4", f"{what} {name}, time per call", ours.elapsed, theirs.elapsed, 1)
+                for one in quick:
+                    what_else = "  the same, its disk is memory"
+                    yield Ratio("4", what_else, one.elapsed, theirs.elapsed, 1)
+        held = [server.memory() for server in servers]
+        yield Ratio("6", f"memory while serving ÷ {LOWLEVEL}", held[0], held[1], 1.15)
+
+
+def _on_ports(runner: asyncio.Runner, disk: str, memory: str | None) -> Iterator[Result]:
+    os.environ[TOKEN] = "a secret of this benchmark"
+    kinds = ((LOWLEVEL, "json", 1.0), (LOWLEVEL, "sse", 1.0), (UPPER, "sse", 1.0), (FAST, "sse", 1))
+    programs = [_ours(disk, listens=True)] + [_theirs(name, how) for name, how, _ in kinds]
+    if memory is not None:
+        programs.append(_ours(memory, listens=True))
+    with ExitStack() as stack:
+        servers = [stack.enter_context(Serving(one, runner, TOGETHER)) for one in programs]
+        for at_once in (1, TOGETHER):
+            ours, *others = _alternately(servers, at_once)
+            quick = others[len(kinds) :]
+            for (name, how, goal), theirs in zip(kinds, others, strict=False):
+                what = f"HTTP, {at_once} in flight: gated, durable call ÷ echo of {name}, {how}"
+                yield Ratio("5", f"{what}, CPU", ours.cpu, theirs.cpu, goal)
+                yield Ratio("5", f"{what}, time", ours.elapsed, theirs.elapsed, goal)
+                for one in quick:
+                    what_else = "  the same, its disk is memory"
+                    yield Ratio("5", what_else, one.elapsed, theirs.elapsed, goal)
+                if at_once == TOGETHER:
+                    yield Ratio("5", f"{what}, p99", ours.p99, theirs.p99, goal)
+                    for one in quick:
+                        what_else = "  the same, its disk is memory"
+                        yield Ratio("5", what_else, one.p99, theirs.p99, goal)
+
+
+def _starting(runner: asyncio.Runner, disk: str) -> Iterator[Result]:
+    programs = [_ours(disk)] + [_theirs(name, "stdio") for name in DRIVERS]
+    rounds = [[_start(program, runner) for program in programs] for _ in range(STARTS)]
+    ours, bare, upper, fast = (_best(one) for one in zip(*rounds, strict=True))
+    what = "start → initialize → tools/list ÷"
+    yield Ratio("6", f"{what} {LOWLEVEL}, CPU", ours.cpu, bare.cpu, 1.1)
+    yield Ratio("6", f"{what} {LOWLEVEL}, time", ours.elapsed, bare.elapsed, 1.1)
+    yield Ratio("6", f"{what} {UPPER}, CPU", ours.cpu, upper.cpu)
+    yield Ratio("6", f"{what} {FAST}, CPU", ours.cpu, fast.cpu)
+
+
+def _start(program: Program, runner: asyncio.Runner) -> Cost:
+    with Serving(program, runner) as server:
+        return server.start
+
+
+def _alternately(servers: Sequence[Serving], at_once: int) -> list[Cost]:
+    """The least that calls cost each server, in rounds of which each has one turn of every one."""
+    for server in servers:
+        server.load(CALLS // 2, at_once)
+    rounds = [[server.load(CALLS, at_once) for server in servers] for _ in range(ROUNDS)]
+    return [_best(costs) for costs in zip(*rounds, strict=True)]
+
+
+def _best(costs: Sequence[Cost]) -> Cost:
+    best, *others = costs
+    for other in others:
+        best = best.least(other)
+    return best
+
+
+def _ours(workspace: str, *, listens: bool = False) -> Program:
+    command = [WHENCE, "serve", "-C", workspace, "--catalog", "moollm"]
+    if listens:
+        command += ["--token-env", TOKEN, "--http"]
+    return Program(command, READ, os.environ.get(TOKEN, ""))
+
+
+def _theirs(name: str, how: str) -> Program:
+    peer, script = DRIVERS[name]
+    return Program([peers.programs(peer) / "python", peers.HERE / "drivers" / script, how], ECHO)
+
+
+def _workspace(within: str | None) -> tempfile.TemporaryDirectory[str]:
+    """A directory with a small file to read."""
+    made = tempfile.TemporaryDirectory(dir=within)
+    Path(made.name, "a.txt").write_text("hello there, everybody\n", encoding="utf-8")
+    return made
