@@ -15,15 +15,17 @@ from whence.gate.permission import (
     SENSITIVE,
     Ruling,
     _may_be_special,
+    closed_below,
     decide,
     parse_rule,
+    refusal,
 )
 from whence.gate.quota import Usage
 from whence.shapes.call import Call
 from whence.shapes.pattern import matches_any
 from whence.shapes.place import Place
 from whence.shapes.policy import Mode, Policy, Rule, Verdict
-from whence.shapes.tool import Effect
+from whence.shapes.tool import Effect, Sandbox
 
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 WHY = "Find where parsing starts"
@@ -223,3 +225,56 @@ def test_the_glance_at_a_path_never_misses_what_a_pattern_matches(path: str) -> 
     special = matches_any((PROTECTED, "**/.git/**", *SENSITIVE), path)
 
     assert not special or _may_be_special(path)
+
+
+def test_what_a_rule_closes_stays_closed_below_a_directory_that_is_open() -> None:
+    rules = (
+        Rule(DENY, "fs.write", "build/**"),
+        Rule(ASK, "fs.*", "docs/**"),
+        Rule(ALLOW, "*", "src/**"),
+        Rule(DENY, "shell.run", "x"),
+        Rule(DENY, "fs.write"),
+    )
+
+    assert closed_below(mounted("fs.write"), Policy()) == SENSITIVE
+    closed = closed_below(mounted("fs.write"), Policy(rules=rules))
+
+    assert closed == (*SENSITIVE, "build/**", "docs/**")
+
+
+@tool(
+    "root.both",
+    paths={"src": Effect.READ, "dst": Effect.WRITE},
+    sandbox=Sandbox(read_roots=("/r",)),
+)
+async def rooted(src: str, dst: str) -> str:
+    """Read below a root, write anywhere."""
+    return src + dst
+
+
+@pytest.mark.parametrize(
+    ("effect", "path", "verdict"),
+    [
+        (Effect.READ, "/r/a", ALLOW), (Effect.READ, "/r", ALLOW), (Effect.READ, "/rest/a", DENY),
+        (Effect.READ, "a", DENY), (Effect.WRITE, "/r/a", DENY),
+    ],
+)  # fmt: skip
+def test_read_roots_are_for_reading_and_nothing_else_is_open(
+    effect: Effect, path: str, verdict: Verdict
+) -> None:
+    (held,) = Toolbox([rooted])
+
+    ruling = decide(held, [(effect, place(path))], Policy())
+
+    assert ruling.verdict is verdict
+    assert (ruling.violation == "sandbox") is (verdict is DENY)
+
+
+def test_a_refusal_says_which_rule_decided_and_which_would_allow_it() -> None:
+    rule = Rule(DENY, "fs.write", "a", "the test")
+    by_rule = refusal(mounted("fs.write"), Ruling(DENY, "because", rule))
+    by_default = refusal(mounted("fs.write"), Ruling(DENY, "because", None, "fs.write(a)"))
+
+    assert by_rule.details == {"reason": "because", "rule": "deny fs.write(a) [the test]"}
+    assert by_default.details == {"reason": "because", "would_allow": "fs.write(a)"}
+    assert "the rule fs.write(a)" in by_default.suggestion

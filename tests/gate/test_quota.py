@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from whence.gate.quota import Usage, check
+from whence.gate.quota import Usage, check, fingerprint
 from whence.shapes.policy import Quotas
 
 
-def used(*fingerprints: bytes) -> Usage:
+def used(*calls: bytes) -> Usage:
     usage = Usage()
-    for fingerprint in fingerprints:
-        usage.begin(fingerprint)
+    for call in calls:
+        usage.begin(call)
     return usage
 
 
@@ -60,3 +60,24 @@ def test_a_new_turn_has_its_own_count() -> None:
     usage.next_turn()
 
     assert (usage.calls, usage.calls_this_turn) == (2, 0)
+
+
+def test_each_call_counts_once() -> None:
+    usage = used(b"a", b"b", b"c")
+    usage.end(0.5, 10)
+    usage.end(0.25, 5)
+
+    assert (usage.calls, usage.calls_this_turn) == (3, 3)
+    assert (usage.seconds, usage.bytes_written) == (0.75, 15)
+    assert (
+        check(usage, Quotas(calls=4, calls_per_turn=4, bytes_written=16, seconds=1), b"d") is None
+    )
+
+
+def test_calls_that_ask_for_the_same_have_one_fingerprint_and_others_have_another() -> None:
+    long = b"x" * 100_000
+
+    assert fingerprint("a", b"{}") == fingerprint("a", b"{}")
+    assert len({fingerprint("a", b"{}"), fingerprint("b", b"{}"), fingerprint("a", b"[]")}) == 3
+    assert fingerprint("a", long) != fingerprint("a", long + b"y")
+    assert len(fingerprint("a", long)) < 100
