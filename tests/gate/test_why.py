@@ -89,3 +89,38 @@ def test_a_reason_of_three_thousand_characters_is_refused() -> None:
 
 def test_only_short_arguments_count_as_repeated() -> None:
     assert judged("Migrate billing", content="Migrate billing " * 100).warning is None
+
+
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (" \t\n", "why is blank"),
+        ("?!", "why has no word in it"),
+        ("because I need it", "circular"),
+        ("Fetches folders", "mechanical, it only names the tool"),
+        ("copied the files", "mechanical, it only names the tool"),
+        ("notes.md: notes", "mechanical, it only repeats the tool and its arguments"),
+    ],
+)
+def test_it_is_said_what_is_wrong_with_a_reason(why: str, said: str) -> None:
+    reason = judge(why, WhyPolicy.STRICT, "fs.read", {"path": "notes.md"})
+
+    assert reason.fault is not None
+    assert said in reason.fault.message
+
+
+@pytest.mark.parametrize(("length", "refused"), [(2_000, False), (2_001, True)])
+def test_a_reason_may_have_two_thousand_characters(length: int, refused: bool) -> None:
+    why = "Understand the parser ".ljust(length, "x")
+
+    reason = judge(why, WhyPolicy.REQUIRED, "fs.read", {})
+
+    assert (reason.fault is not None) is refused
+
+
+def test_what_is_no_sentence_is_shown_shortened() -> None:
+    reason = judge(["x" * 1000], WhyPolicy.REQUIRED, "fs.read", {})
+
+    assert reason.fault is not None
+    assert "why must be a sentence, not" in reason.fault.message
+    assert len(reason.fault.message) < 150

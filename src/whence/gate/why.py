@@ -37,7 +37,7 @@ _GENERIC = frozenset(
     writing""".split()
 )
 _SAYS_NOTHING = _EMPTY | _GENERIC
-_ENDINGS = ("ing", "ies", "es", "ed", "s")
+_ENDINGS = ("ing", "ies", "ied", "es", "ed", "s")
 _UNSURE = (*_ENDINGS, "σ", "ς")
 """With one of these a word's stem, or its lower case, may be another one elsewhere."""
 _LONG = 500
@@ -157,4 +157,5 @@ def _own_text(tool: str, arguments: dict[str, Any]) -> str:
 def _stem(word: str) -> str:
     if not word.endswith(_ENDINGS) or len(word) < 5:
         return word
-    return next(word[: -len(end)] for end in _ENDINGS if word.endswith(end))
+    end = next(end for end in _ENDINGS if word.endswith(end))
+    return word[: -len(end)] + ("y" if end.startswith("ie") else "")
