@@ -6,6 +6,7 @@ import asyncio
 import os
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -84,12 +85,19 @@ class Serving:
         self._port = _free_port() if sessions else None
         pipe = subprocess.PIPE if self._port is None else subprocess.DEVNULL
         port = [] if self._port is None else [str(self._port)]
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the server
         begun = time.perf_counter()
         self._process = subprocess.Popen(
             [*program.command, *port], env=environment(), stdin=pipe, stdout=pipe,
-            stderr=subprocess.DEVNULL,
+            stderr=self._said,
         )  # fmt: skip
-        self._clients = runner.run(self._connect(max(sessions, 1)))
+        try:
+            self._clients = runner.run(self._connect(max(sessions, 1)))
+        except Exception as error:
+            self._process.kill()
+            self._said.seek(0)
+            said = self._said.read().decode(errors="replace")[-2000:]
+            raise RuntimeError(f"{program.command} does not serve: {said}") from error
         self.start = Cost(time.perf_counter() - begun, self.cpu(), 0)
         """What it took until the tools were listed."""
 
@@ -102,6 +110,7 @@ class Serving:
         if self._port is not None:
             self._process.terminate()
         self._process.wait()
+        self._said.close()
 
     def cpu(self) -> float:
         """CPU seconds that the server has used, in all its threads."""

@@ -1,8 +1,8 @@
 """Rows 4, 5 and 6: `whence serve` beside bare servers that only echo.
 
-Ours reads a file of a few bytes, through the whole gate, into a journal that is on disk before the
-file is read. Waiting for the disk takes no CPU, but it takes time, so what is measured on the wall
-is measured again where the disk is memory.
+Ours lists a directory with one file, the cheapest that it offers, through the whole gate, with a
+journal that is on disk before the directory is read. Waiting for the disk takes no CPU, but it
+takes time, so what is measured on the wall is measured again where the disk is memory.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from benchmarks.mcp_load import Cost, Program, Serving
 from benchmarks.measure import Ratio, Result
 
 WHENCE = Path(sys.executable).parent / "whence"
-MEMORY = "/dev/shm"  # noqa: S108 - the one directory that is known to be memory
-TOKEN = "WHENCE_BENCH_TOKEN"  # noqa: S105 - a variable's name
-CALLS, ROUNDS, STARTS = 320, 7, 7
+MEMORY = "/dev/shm"
+TOKEN = "WHENCE_BENCH_TOKEN"
+CALLS, ROUNDS, STARTS = 160, 9, 7
 TOGETHER = 16
 ECHO = {"name": "echo", "arguments": {"text": "hello there, everybody"}}
 READ = {
-    "name": "fs_read",
-    "arguments": {"why": "Find out where the settings are read", "path": "a.txt"},
+    "name": "read_directory",
+    "arguments": {"why": "Find out where the settings are read", "path": "src"},
 }
+MEMORY_TOO = "  the same, its disk is memory"
 LOWLEVEL, UPPER, FAST = "mcp low-level", "mcp MCPServer", "fastmcp"
 DRIVERS = {
     LOWLEVEL: (peers.MCP, "mcp_lowlevel.py"),
@@ -56,27 +57,26 @@ def _on_pipes(runner: asyncio.Runner, disk: str, memory: str | None) -> Iterator
         programs.append(_ours(memory))
     with ExitStack() as stack:
         servers = [stack.enter_context(Serving(program, runner)) for program in programs]
-        for at_once, goal in ((1, 1 / 0.9), (TOGETHER, 0.5)):
+        for at_once, goal in ((1, 1.11), (TOGETHER, 0.5)):
             ours, bare, upper, fast, *quick = _alternately(servers, at_once)
             what = f"stdio, {at_once} in flight: gated, durable call ÷ echo of"
             yield Ratio("4", f"{what} {LOWLEVEL}, CPU", ours.cpu, bare.cpu, goal)
             yield Ratio("4", f"{what} {LOWLEVEL}, time per call", ours.elapsed, bare.elapsed, goal)
             for one in quick:
-                yield Ratio("4", "  the same, its disk is memory", one.elapsed, bare.elapsed, goal)
+                yield Ratio("4", MEMORY_TOO, one.elapsed, bare.elapsed, goal)
             for name, theirs in ((UPPER, upper), (FAST, fast)):
                 yield Ratio("4", f"{what} {name}, CPU", ours.cpu, theirs.cpu, 1)
                 yield Ratio("4", f"{what} {name}, time per call", ours.elapsed, theirs.elapsed, 1)
                 for one in quick:
-                    what_else = "  the same, its disk is memory"
-                    yield Ratio("4", what_else, one.elapsed, theirs.elapsed, 1)
+                    yield Ratio("4", MEMORY_TOO, one.elapsed, theirs.elapsed, 1)
         held = [server.memory() for server in servers]
         yield Ratio("6", f"memory while serving ÷ {LOWLEVEL}", held[0], held[1], 1.15)
 
 
 def _on_ports(runner: asyncio.Runner, disk: str, memory: str | None) -> Iterator[Result]:
     os.environ[TOKEN] = "a secret of this benchmark"
-    kinds = ((LOWLEVEL, "json", 1.0), (LOWLEVEL, "sse", 1.0), (UPPER, "sse", 1.0), (FAST, "sse", 1))
-    programs = [_ours(disk, listens=True)] + [_theirs(name, how) for name, how, _ in kinds]
+    kinds = ((LOWLEVEL, "json"), (LOWLEVEL, "sse"), (UPPER, "sse"), (FAST, "sse"))
+    programs = [_ours(disk, listens=True)] + [_theirs(name, how) for name, how in kinds]
     if memory is not None:
         programs.append(_ours(memory, listens=True))
     with ExitStack() as stack:
@@ -84,18 +84,16 @@ def _on_ports(runner: asyncio.Runner, disk: str, memory: str | None) -> Iterator
         for at_once in (1, TOGETHER):
             ours, *others = _alternately(servers, at_once)
             quick = others[len(kinds) :]
-            for (name, how, goal), theirs in zip(kinds, others, strict=False):
+            for (name, how), theirs in zip(kinds, others, strict=False):
                 what = f"HTTP, {at_once} in flight: gated, durable call ÷ echo of {name}, {how}"
-                yield Ratio("5", f"{what}, CPU", ours.cpu, theirs.cpu, goal)
-                yield Ratio("5", f"{what}, time", ours.elapsed, theirs.elapsed, goal)
+                yield Ratio("5", f"{what}, CPU", ours.cpu, theirs.cpu, 1)
+                yield Ratio("5", f"{what}, time", ours.elapsed, theirs.elapsed, 1)
                 for one in quick:
-                    what_else = "  the same, its disk is memory"
-                    yield Ratio("5", what_else, one.elapsed, theirs.elapsed, goal)
+                    yield Ratio("5", MEMORY_TOO, one.elapsed, theirs.elapsed, 1)
                 if at_once == TOGETHER:
-                    yield Ratio("5", f"{what}, p99", ours.p99, theirs.p99, goal)
+                    yield Ratio("5", f"{what}, p99", ours.p99, theirs.p99, 1)
                     for one in quick:
-                        what_else = "  the same, its disk is memory"
-                        yield Ratio("5", what_else, one.p99, theirs.p99, goal)
+                        yield Ratio("5", MEMORY_TOO, one.p99, theirs.p99, 1)
 
 
 def _starting(runner: asyncio.Runner, disk: str) -> Iterator[Result]:
@@ -130,7 +128,7 @@ def _best(costs: Sequence[Cost]) -> Cost:
 
 
 def _ours(workspace: str, *, listens: bool = False) -> Program:
-    command = [WHENCE, "serve", "-C", workspace, "--catalog", "moollm"]
+    command = [str(WHENCE), "serve", "-C", workspace, "--catalog", "chatmd"]
     if listens:
         command += ["--token-env", TOKEN, "--http"]
     return Program(command, READ, os.environ.get(TOKEN, ""))
@@ -142,7 +140,8 @@ def _theirs(name: str, how: str) -> Program:
 
 
 def _workspace(within: str | None) -> tempfile.TemporaryDirectory[str]:
-    """A directory with a small file to read."""
+    """A directory with a small one in it."""
     made = tempfile.TemporaryDirectory(dir=within)
-    Path(made.name, "a.txt").write_text("hello there, everybody\n", encoding="utf-8")
+    Path(made.name, "src").mkdir()
+    Path(made.name, "src", "hello there, everybody").touch()
     return made

@@ -1,4 +1,4 @@
-"""A bare server of the official SDK's lower half that echoes: `stdio`, or `json PORT`, `sse PORT`."""
+"""A bare server of the official SDK's lower half that echoes: `stdio`, `json PORT`, `sse PORT`."""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ class WhenceError(Exception):
         details: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(message)
+        self.add_note(suggestion)  # a traceback shows it
         self.message = message
         self.suggestion = suggestion
         self.recoverable = recoverable

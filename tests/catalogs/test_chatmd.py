@@ -497,7 +497,6 @@ async def test_fork_is_declared_and_needs_a_run(session: Session) -> None:
     found = await fault(session, "fork", command="count", arguments=[])
 
     assert found.code == "UNAVAILABLE"
-    assert "conversation" in found.message
     assert "whence run" in found.suggestion
 
 

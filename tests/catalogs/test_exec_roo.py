@@ -15,7 +15,10 @@ from whence.loop.session import Session
 from whence.shapes.approval import Answer, Question
 from whence.work.exec.background import MOST_RUNNING
 
-DAEMON = "(setsid sh -c 'while true; do echo x >> open/ticks; sleep 0.02; done' &) ; echo up; wait"
+DAEMON = (
+    "(setsid sh -c 'while true; do echo x >> open/ticks; sleep 0.02; done' &) ; "
+    "until [ -e open/ticks ]; do sleep 0.01; done; echo up; wait"
+)
 WHY = "Prove that the tool keeps its promise"
 
 pytestmark = pytest.mark.anyio
@@ -93,6 +96,11 @@ async def test_a_line_is_run_by_a_shell_in_order_with_its_exit_code(
     assert await run(session, "cat; echo '&lt;'") == (
         "Command executed in '.'. Exit code: 0\nOutput:\n&lt;\n"
     )
+
+
+@pytest.mark.parametrize("command", ["", " \n"], ids=["empty", "blank"])
+async def test_a_command_that_says_nothing_is_refused(session: Session, command: str) -> None:
+    assert await code_of(session, "execute_command", command=command) == "INVALID_ARGS"
 
 
 @pytest.mark.requirement("exec:roo-command")

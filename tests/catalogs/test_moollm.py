@@ -422,3 +422,15 @@ async def test_a_diff_does_not_remove_a_link(session: Session, work: Path) -> No
     assert "README.md" in found.suggestion
     assert (work / "link").is_symlink()
     assert (work / "README.md").exists()
+
+
+async def test_a_tree_that_is_too_deep_is_not_copied_by_halves(
+    session: Session, work: Path
+) -> None:
+    os.makedirs(work / "tree" / "/".join(["d"] * 120))
+
+    refused = await fault(session, "fs.copy", src="tree", dst="copy")
+
+    assert refused.code == "INVALID_ARGS"
+    assert "100 levels" in refused.message
+    assert sorted(os.listdir(work)) == [".agent", "README.md", "src", "tree"]

@@ -188,7 +188,7 @@ async def test_edit_file_creates_counts_and_tolerates(session: Session, work: Pa
     )
     assert outcome.ok
     assert "white space" in outcome.warnings[0]
-    assert (work / "a.py").read_bytes() == b"if a:\r\n    c()\r\n"
+    assert (work / "a.py").read_bytes() == b"if a:\r\n\tc()\r\n"
 
 
 @pytest.mark.requirement("roo:write")

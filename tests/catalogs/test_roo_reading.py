@@ -20,6 +20,8 @@ from whence.declare.toolbox import Toolbox
 from whence.gate.mode import group_of
 from whence.loop.agent_file import load_agent
 from whence.loop.session import Session
+from whence.provider.xml import definitions_of, read_text
+from whence.shapes.item import ToolCall
 
 pytestmark = pytest.mark.anyio
 
@@ -560,3 +562,32 @@ async def test_names_with_line_ends_stay_in_one_line(session: Session, work: Pat
 
     assert '"two\\nlines"' in listed.split("\n")
     assert '# "two\\nlines"' in found.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (
+            "<args>\n<file>\n<path>a&amp;b</path>\n<line_range>1-50</line_range>\n"  # noqa: ISC004
+            "<line_range>60 - 70</line_range>\n</file>\n<file><path>b</path></file>\n</args>",
+            {"files": [{"path": "a&b", "line_ranges": [[1, 50], [60, 70]]}, {"path": "b"}]},
+        ),
+        (
+            "<path>a.ts</path><start_line>5</start_line><end_line>9</end_line>",
+            {"path": "a.ts", "offset": 5, "limit": 5},
+        ),
+        ("<path>a.ts</path><end_line>9</end_line>", {"path": "a.ts", "offset": 1, "limit": 9}),
+        ("<path>a.ts</path><start_line>5</start_line>", {"path": "a.ts", "offset": 5}),
+        ("<path>a.ts</path><limit>5</limit>", {"path": "a.ts", "limit": 5}),
+        ("<path>a</path><start_line>x</start_line>", {"path": "a", "start_line": "x"}),
+        ("<args>nothing</args>", {"args": "nothing"}),
+    ],
+    ids=["several", "lines", "to a line", "from a line", "today", "no number", "no file"],
+)
+def test_a_call_in_words_may_have_the_older_form(call: str, expected: dict[str, Any]) -> None:
+    words = f"<read_file>\n<why>See how it starts</why>\n{call}\n</read_file>"
+
+    (made,) = read_text(words, definitions_of(Toolbox(load_catalog("roo"))))
+
+    assert isinstance(made, ToolCall)
+    assert made.arguments == {"why": "See how it starts", **expected}

@@ -139,6 +139,12 @@ def test_conflict_markers_inside_a_raw_block_only_warn() -> None:
     ]
 
 
+def test_an_edit_in_search_and_replace_blocks_is_no_conflict() -> None:
+    edit = "<<<<<<< SEARCH\n:start_line:2\n-------\na\n=======\nb\n>>>>>>> REPLACE\n"
+
+    assert parse(f"<assistant>RAW|\n{edit}|RAW</assistant>\n").diagnostics[:] == ()
+
+
 def test_a_response_may_lack_its_call_in_the_end_of_a_longer_file() -> None:
     assert not parse(RESPONSE, partial=True).diagnostics
     assert parse(RESPONSE).errors

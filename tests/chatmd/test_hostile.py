@@ -18,7 +18,6 @@ def _look_at_everything(document: Document) -> None:
     assert all(node.span.end <= len(document.source) for node in document.nodes)
     assert all(found.suggestion for found in document.diagnostics)
     assert sum(1 for _ in document.items()) <= len(document.nodes)
-    assert document.comments is not None
 
 
 def test_there_are_enough_of_them() -> None:

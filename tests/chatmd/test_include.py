@@ -61,6 +61,52 @@ def test_chatmd_in_a_message_keeps_its_elements() -> None:
     assert [part.tag for part in message.parts if hasattr(part, "tag")] == ["doc"]
 
 
+def test_of_chatmd_in_a_message_the_words_of_its_messages_are_taken() -> None:
+    found = expanded(
+        '<system>Rules: <import src="rules.chatmd"/></system>\n<user>hi</user>',
+        rules_chatmd=(
+            '<!-- ours --><system>Be kind. <doc src="a.md" local/></system>\n'
+            '<user>Or RAW|a <b|RAW: <import src="more.md"/></user>\n<system/>'
+        ),
+        more_md="Be <brief>.",
+    )
+
+    message, _ = found.document.items()
+    assert isinstance(message, Message)
+    assert message.role == "system"
+    assert message.text == "Rules: Be kind. \nOr a <b: Be <brief>."
+    assert [part.tag for part in message.parts if hasattr(part, "tag")] == ["doc"]
+    assert found.diagnostics() == []
+
+
+def test_a_declaration_cannot_be_imported_into_a_message() -> None:
+    found = expanded('<user><import src="t.chatmd"/></user>', t_chatmd='<tool name="fs.read"/>')
+
+    (problem,) = found.diagnostics()
+    assert (problem.path, problem.diagnostic.line) == ("main.chatmd", 1)
+    assert "<tool> of t.chatmd cannot stand in a message" in problem.diagnostic.message
+
+
+@pytest.mark.parametrize("element", ["<import/>", "<import src/>", '<import src=""/>'])
+def test_an_import_without_a_file_says_so(element: str) -> None:
+    (problem,) = expanded(element).diagnostics()
+
+    assert problem.diagnostic.message == "This import names no file."
+    assert "src" in problem.diagnostic.suggestion
+
+
+def test_a_file_that_is_imported_by_what_it_imports_is_a_circle_at_once() -> None:
+    def read(src: str, base: str) -> tuple[str, bytes]:
+        return f"/work/{src}", b'<user>1</user><import src="main.chatmd"/>'
+
+    source = b'<import src="a.chatmd"/>'
+    found = expand(source, "main.chatmd", read, known_as="/work/main.chatmd")
+
+    (problem,) = found.diagnostics()
+    assert "main.chatmd → /work/a.chatmd → /work/main.chatmd" in problem.diagnostic.message
+    assert text(found) == "<user>1</user>"
+
+
 def test_imports_of_imports_work_and_a_circle_is_named() -> None:
     found = expanded(
         '<import src="a.chatmd"/>', a_chatmd='<import src="b.chatmd"/>', b_chatmd="<user>x</user>"

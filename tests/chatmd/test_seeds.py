@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import SHARED
 from whence.chatmd.parse import parse
-from whence.shapes.document import Element
+from whence.shapes.document import Comment, Element
 
 SEEDS = SHARED / "seeds"
 _FENCED = re.compile(r"^```xml\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -49,4 +49,4 @@ def test_the_quick_start_declares_what_it_says() -> None:
     tools = list(document.tagged("tool"))
     assert tools[5].flag("local")
     assert tools[6].get("mcp_server") == "stdio:npx -y brave-search-mcp"
-    assert " alias: get_contents " in [comment.text for comment in document.comments]
+    assert Comment(" alias: get_contents ") in list(document.nodes)

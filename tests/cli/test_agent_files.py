@@ -56,6 +56,35 @@ def test_every_problem_of_every_file_is_listed_with_its_place(whence: Command) -
 
 
 @pytest.mark.requirement("cli:check")
+def test_what_a_message_names_and_cannot_have_is_told(whence: Command) -> None:
+    (whence.workspace / "here.md").write_text("x")
+    (whence.workspace / "a.chatmd").write_text(
+        '<user><doc src="here.md"/>\n<img src="here.png"/>\n<agent src="none.chatmd"/>\n'
+        '<doc src="here.md" local/><doc src="https://example.org/"/></user>\n'
+    )
+
+    ran = whence("check", "a.chatmd", "--format", "json")
+
+    assert [(p["line"], p["code"]) for p in ran.json] == [
+        (line, "unreachable-file") for line in (1, 2, 3)
+    ]
+    assert "local" in ran.json[0]["suggestion"]
+
+
+@pytest.mark.requirement("cli:check")
+def test_a_script_that_would_moderate_elsewhere_is_told_to_be_idle(whence: Command) -> None:
+    (whence.workspace / "a.chatmd").write_text(
+        '<user>x</user>\n<script language="chatml" kind="moderator">let x = 1</script>\n'
+    )
+
+    ran = whence("check", "a.chatmd", "--format", "json")
+
+    assert [(p["line"], p["code"], p["severity"]) for p in ran.json] == [
+        (2, "idle-script", "warning")
+    ]
+
+
+@pytest.mark.requirement("cli:check")
 def test_check_runs_nothing(whence: Command) -> None:
     (whence.workspace / "t.py").write_text(
         "open('ran', 'w').close()\ndef f(a: int) -> int:\n    return a\n"

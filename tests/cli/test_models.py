@@ -56,13 +56,57 @@ def test_a_program_gets_json(whence: Command, tmp_path: Path) -> None:
 
 @pytest.mark.requirement("local:install")
 def test_files_that_are_in_place_are_not_fetched(whence: Command, tmp_path: Path) -> None:
-    _sparse(tmp_path / "models")
+    real = weights.directory()
+    if weights.missing(real):
+        pytest.skip("the weights are not installed here")
+    (tmp_path / "models").symlink_to(real)
     env = {"WHENCE_CACHE": os.fspath(tmp_path), "PIP_NO_INDEX": "1"}
 
     done = whence("models", "install", env=env)
 
     assert (done.code, done.err) == (0, "")
     assert done.out == f"already installed in {tmp_path / 'models'}\n"
+
+
+@pytest.mark.requirement("local:install-again")
+def test_files_with_another_content_are_told_and_fetched_again(
+    whence: Command, tmp_path: Path
+) -> None:
+    _sparse(tmp_path / "models")
+    env = {
+        "WHENCE_CACHE": os.fspath(tmp_path), "PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull,
+        "PIP_FIND_LINKS": "",
+    }  # fmt: skip
+
+    done = whence("models", "install", env=env)
+
+    assert done.code == 1
+    assert f"{weights.CHAT} is damaged: it is fetched anew\n" in done.err
+    assert "pip could not fetch" in done.err
+    assert not (tmp_path / "models" / weights.CHAT).exists()
+
+
+@pytest.mark.requirement("local:install")
+def test_the_first_run_at_a_terminal_offers_the_weights_on_a_line_of_its_own(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.chatmd").write_text('<tool name="fs.ls"/>\n<user>list src</user>\n', "utf-8")
+    environ = {"PATH": os.environ["PATH"], "TERM": "xterm", "WHENCE_CACHE": os.fspath(tmp_path)}
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, b"n\n")
+        done = subprocess.run(
+            [WHENCE, "run", "a.chatmd"], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE,
+            cwd=tmp_path, env=environ, timeout=60, check=False,
+        )  # fmt: skip
+        shown = os.read(ours, 65536).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+    assert done.returncode == 1
+    assert "\r\x1b[KThe embedded model is not installed yet. Fetch it now, 176 MB? [Y/n]" in shown
+    assert "`whence models install` fetches them" in shown
 
 
 @pytest.mark.requirement("local:install-errors")
@@ -107,7 +151,7 @@ def test_help_shows_an_example(whence: Command) -> None:
 
 
 def _sparse(place: Path) -> None:
-    """Files of the right names and sizes: contents are checked when they are fetched."""
+    """Files of the right names and sizes, and of another content."""
     place.mkdir()
     for package in weights.PACKAGES:
         for file in package.files:

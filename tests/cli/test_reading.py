@@ -107,6 +107,51 @@ def test_log_without_any_session_says_so(whence: Command) -> None:
     assert whence("log", "show", "--session", "nope").code == 1
 
 
+def test_a_log_shows_the_reason_beside_a_why_that_is_the_tools_own(whence: Command) -> None:
+    session = whence.workspace / ".agent" / "sessions" / "s"
+    session.mkdir(parents=True)
+    block = "type: tool_call\ntool: t\ncall_id: c\nargs: {why: its own, _why: See it}\n"
+    (session / "session-log.md").write_text(f"## 12:00:00 — Tool Call: t\n\n```yaml\n{block}```\n")
+
+    assert "t — See it" in whence("log", "show", "--session", "s").out
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "type: tool_call\ntool: [x]\nargs: [1]\npaths: 5\ncall_id: {a: 1}\n",
+        "type: tool_call\nargs:\npaths:\n",
+        "type: tool_error\nerror: boom\n",
+        "type: tool_result\n",
+        "type: 5\n",
+    ],
+    ids=["call", "empty", "error", "result", "type"],
+)
+def test_a_log_with_odd_values_is_shown(whence: Command, block: str) -> None:
+    session = whence.workspace / ".agent" / "sessions" / "s"
+    session.mkdir(parents=True)
+    (session / "session-log.md").write_text(f"## 12:00:00 — X\n\n```yaml\n{block}```\n")
+
+    ran = whence("log", "show", "--session", "s")
+
+    assert (ran.code, ran.err) == (0, "")
+    assert len(ran.out.splitlines()) == 1
+    call = '{"path": ".", "why": "See that the session goes on"}'
+    went_on = [whence("call", "fs.ls", call, "--session", "s").code for _ in range(2)]
+    assert went_on == [0, 0]
+
+
+def test_a_log_of_prose_alone_has_no_events(whence: Command) -> None:
+    session = whence.workspace / ".agent" / "sessions" / "prose"
+    session.mkdir(parents=True)
+    (session / "session-log.md").write_text("# Log\n\nWe talked.\n")
+
+    ran = whence("log", "show", "--session", "prose")
+
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "whence log: the journal has no events\n"
+
+
 def test_what_a_model_wrote_cannot_steer_the_terminal(whence: Command) -> None:
     whence.call(
         "fs.ls", "--session", "s", path=".", why="Look \x1b[2J\x07 around\u202e the project"

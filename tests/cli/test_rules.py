@@ -15,7 +15,8 @@ import yaml
 
 from tests.cli.conftest import WHENCE, Command
 from tests.loop.agents import call, write_agent
-from whence.cli.approve import answered, shown
+from whence.cli.approve import answered
+from whence.loop.question import shown
 from whence.shapes.approval import Question
 
 WHY = "Prove that nothing slips through"

@@ -47,6 +47,15 @@ def test_the_answer_goes_to_stdout_and_each_call_with_its_reason_to_stderr(whenc
     assert (quiet.out, quiet.err) == ("It is forty-two.\n", "")
 
 
+def test_calls_of_a_turn_can_be_made_one_after_the_other(whence: Command) -> None:
+    agent(whence, [{"calls": [read("a.txt"), read("b.txt")]}, "done"])
+    ran = whence("run", "agent.chatmd", "go", "--json", "--no-parallel-tool-calls")
+    kinds = [json.loads(line)["type"] for line in ran.out.splitlines()]
+
+    assert [kind for kind in kinds if kind in ("call", "outcome")] == ["call", "outcome"] * 2
+    assert whence("run", "agent.chatmd", "again", "--parallel-tool-calls").code == 0
+
+
 @pytest.mark.requirement("run:json")
 def test_events_come_as_lines_of_json(whence: Command) -> None:
     (whence.workspace / "a.txt").write_text("x", "utf-8")
@@ -84,10 +93,11 @@ def test_input_comes_from_stdin_or_from_the_file(whence: Command) -> None:
         (["agent.chatmd", "x", "--model", "script/none.yaml"], "none.yaml"),
         (["agent.chatmd", "x", "--model", "script/bad.yaml"], "not a list of answers"),
         (["agent.chatmd"], "asks nothing"),
+        (["agent.chatmd", "x", "-o", "y.chatmd", "--ephemeral"], "exclude each other"),
     ],
     ids=[
         "no-file", "bad-file", "no-provider", "no-turns", "no-mode", "no-tool", "no-script",
-        "bad-script", "no-question",
+        "bad-script", "no-question", "copy-and-none",
     ],
 )  # fmt: skip
 def test_what_cannot_be_run_says_why_in_two_lines(
@@ -115,15 +125,17 @@ def test_ctrl_c_leaves_a_transcript_that_resumes(whence: Command) -> None:
     head = '<tool name="slow" python="slow.py:slow"/>\n'
     path = agent(whence, [{"say": "Working", "calls": [call]}, "resumed after {outcome}"], head)
     running = subprocess.Popen(
-        [WHENCE, "run", "agent.chatmd", "go", "--allow", "slow"], cwd=whence.workspace,
+        [WHENCE, "run", "agent.chatmd", "go", "--allow", "slow", "--json"], cwd=whence.workspace,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     _wait_for(whence.workspace / "started")
     running.send_signal(signal.SIGINT)
-    _, err = running.communicate(timeout=30)
+    out, err = running.communicate(timeout=30)
 
     assert running.returncode == 130
     assert b"Traceback" not in err
+    last = json.loads(out.splitlines()[-1])
+    assert (last["type"], last["error"]["code"]) == ("failed", "CANCELLED")
     text = path.read_text("utf-8")
     assert text.count("<tool_call ") == text.count("<tool_response ") == 1
     assert whence("log", "verify").code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -225,3 +226,18 @@ def _wait_for(path: Path) -> None:
     while not path.exists():
         assert time.monotonic() < deadline, f"{path} never came"
         time.sleep(0.005)
+
+
+@pytest.mark.requirement("run:progress")
+def test_the_time_is_shown_while_the_model_says_nothing(whence: Command) -> None:
+    agent(whence, [])
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        shown = in_terminal(
+            [WHENCE, "run", "agent.chatmd", "go", "--model", "openai-chat/m"],
+            whence.workspace, [("model  2 s", b"\x03")],
+            env={**os.environ, "OPENAI_BASE_URL": url},
+        )  # fmt: skip
+
+    assert shown.code == 130
+    assert [line for line in shown.lines if line] == ["whence run: interrupted"]

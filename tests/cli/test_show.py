@@ -34,7 +34,7 @@ def test_the_request_holds_the_tools_and_the_words(whence: Command, protocol: st
 
     assert ran.code == 0, ran.err
     assert tool(ran.json) in ("fs_ls", "fs.ls")
-    assert protocol == "mcp" or "How does the journal notice" in ran.out
+    assert protocol == "mcp" or "What does README.md say" in ran.out
     assert protocol == "mcp" or "You look after the documents" in ran.out
     assert "tokens" in ran.err
     assert "fs.read" in ran.err or protocol == "xml"
@@ -126,6 +126,60 @@ def test_a_local_file_that_is_no_text_is_named_and_not_sent(whence: Command) -> 
     assert ran.code == 0
     assert "PK" not in ran.out
     assert "x.bin is not a document of text" in ran.err
+
+
+def test_a_request_with_tools_asks_anthropic_to_keep_what_it_has_read(whence: Command) -> None:
+    ran = whence("show", LIBRARIAN, "--as", "anthropic")
+
+    assert ran.json["cache_control"] == {"type": "ephemeral"}
+
+
+@pytest.mark.parametrize("protocol", ["openai", "responses", "anthropic", "xml"])
+def test_a_conversation_in_words_stays_one_at_every_provider(
+    whence: Command, protocol: str
+) -> None:
+    call = "<fs_read>\n<path>a</path>\n</fs_read>"
+    (whence.workspace / "a.chatmd").write_text(
+        '<config protocol="xml"/>\n<tool name="fs.read"/>\n<user>Go</user>\n'
+        f"<assistant>RAW|{call}|RAW</assistant>\n"
+        '<user>RAW|<tool_result name="fs_read">\nfound\n</tool_result>|RAW</user>\n'
+    )
+
+    ran = whence("show", "a.chatmd", "--as", protocol)
+
+    assert ran.code == 0, ran.err
+    assert "tools" not in ran.json
+    said = json.dumps(ran.json)
+    assert json.dumps(call)[1:-1] in said
+    assert "## fs_read" in said
+    assert "<tool_result" in said
+
+
+def test_a_picture_may_stand_in_its_address(whence: Command) -> None:
+    uri = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
+    (whence.workspace / "a.chatmd").write_text(
+        f'<user>See <img src="{uri}"/> <img src="data:image/png;base64,x"/></user>\n'
+    )
+
+    checked, ran = whence("check", "a.chatmd"), whence("show", "a.chatmd")
+
+    assert "0 errors, 0 warnings" in checked.out
+    pictures = [part for part in ran.json["messages"][0]["content"] if part["type"] == "image_url"]
+    assert [part["image_url"]["url"] for part in pictures] == [uri]
+    assert "a data: address cannot be read" in ran.err
+
+
+def test_an_import_in_an_answer_is_words(whence: Command) -> None:
+    said = 'Write <import src="rules.md"/> for that.'
+    (whence.workspace / "a.chatmd").write_text(
+        f"<user>How?</user>\n<assistant>{said}</assistant>\n<user>Thanks</user>\n"
+    )
+
+    ran = whence("show", "a.chatmd")
+
+    parts = ran.json["messages"][1]["content"]
+    shown = parts if isinstance(parts, str) else "".join(part["text"] for part in parts)
+    assert shown == said
 
 
 def test_a_mode_takes_its_tools_and_gives_its_role(whence: Command) -> None:

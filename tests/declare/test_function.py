@@ -146,3 +146,11 @@ def test_a_type_without_a_schema_is_named_with_its_function() -> None:
 
     with pytest.raises(TypeError, match=r"^paint: a type has no JSON Schema: .*object"):
         tool("paint")(paint)
+
+
+async def test_a_decorator_without_brackets_is_told() -> None:
+    def double(x: int) -> int:
+        return 2 * x
+
+    with pytest.raises(TypeError, match=r"write @tool\(\)"):
+        tool(double)  # type: ignore[arg-type]

@@ -128,6 +128,7 @@ def test_a_tool_that_says_nothing_is_an_error(text: str) -> None:
         ('<tool name="read_file" max_output="5"/>', "max_output", Severity.ERROR),
         ('<tool name="read_file" effects="read"/>', "effects", Severity.ERROR),
         ('<tool name="read_file" local/>', "local", Severity.WARNING),
+        ('<tool name="read_file" sandbox="required"/>', "sandbox", Severity.ERROR),
         ('<tool name="x" command="y" include="z"/>', "include", Severity.ERROR),
         ('<tool name="x" command="y" strict/>', "strict", Severity.WARNING),
         ('<tool name="x" command="y" headers_env="Z"/>', "headers_env", Severity.ERROR),

@@ -396,22 +396,12 @@ async def test_a_closed_port_is_unavailable() -> None:
         await Http().get(url, allow=LOOPBACK)
 
 
-async def test_a_proxy_is_used_only_if_the_policy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_of_the_environment_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     async with serving({"/": answer("direct")}) as server, serving({}) as proxy:
         monkeypatch.setenv("http_proxy", f"127.0.0.1:{proxy.port}")
         monkeypatch.delenv("no_proxy", raising=False)
         fetched = await Http().get(server.url(), allow=LOOPBACK)
         assert (fetched.body, proxy.requests) == (b"direct", [])
-
-        through = HostPolicy(networks=LOOPBACK.networks, proxy=True)
-        with pytest.raises(NotFound):
-            await Http().get(server.url(), allow=through)
-        assert proxy.targets == [server.url()]
-
-        with pytest.raises(PermissionDenied, match=r"169\.254\.169\.254"):
-            await Http().get("http://169.254.169.254/", allow=through)
-        monkeypatch.setenv("no_proxy", "127.0.0.1")
-        assert (await Http().get(server.url(), allow=through)).body == b"direct"
 
 
 @pytest.fixture(scope="module")

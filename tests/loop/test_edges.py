@@ -11,7 +11,7 @@ import pytest
 
 from tests.loop.agents import WHY, Heard, call, load, write_agent
 from whence.declare.function import tool
-from whence.errors import Conflict, NotFound, UsageError, WhenceError
+from whence.errors import Conflict, InvalidArgs, NotFound, UsageError, WhenceError
 from whence.journal.read import read_entries
 from whence.loop.agent import Agent
 from whence.loop.agent_file import load_agent
@@ -469,3 +469,20 @@ async def test_a_fork_of_a_conversation_in_words_knows_its_task(tmp_path: Path) 
     path = write_agent(tmp_path, answers, '<tool name="fork"/>', config='protocol="xml"')
     result = await load(path).run("go")
     assert "to three" in result.text
+
+
+async def test_an_option_that_does_not_exist_is_refused_by_name(tmp_path: Path) -> None:
+    path = write_agent(tmp_path, ["Done."])
+
+    with pytest.raises(TypeError, match=r"no option 'modle'; there are model,"):
+        Agent.load(path, tmp_path, modle="local")  # type: ignore[call-arg]
+
+
+async def test_a_function_that_is_no_tool_is_refused_and_the_traceback_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    agent = Agent.load(write_agent(tmp_path, ["Done."]), tmp_path, tools=[len])  # type: ignore[list-item]
+
+    with pytest.raises(InvalidArgs, match="is no tool") as refused:
+        await agent.run("go")
+    assert refused.value.__notes__ == ["Make one of a function with @whence.tool()."]

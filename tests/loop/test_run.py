@@ -9,7 +9,14 @@ import pytest
 
 from tests.loop.agents import Heard, approving, call, load, write_agent
 from whence.declare.function import tool
-from whence.errors import BudgetExceeded, Conflict, ExecutionFailed, InvalidArgs, UsageError
+from whence.errors import (
+    BudgetExceeded,
+    Conflict,
+    ExecutionFailed,
+    InvalidArgs,
+    NotFound,
+    UsageError,
+)
 from whence.journal.read import read_entries
 from whence.loop.agent import Agent
 from whence.loop.news import CallEnded, CallStarted, Compacted, Finished, Notice, TextPiece
@@ -170,6 +177,20 @@ async def test_a_budget_of_tokens_ends_a_run_and_an_unknown_price_is_said(tmp_pa
         await load(path).run("go", on=heard)
 
     assert [one for one in heard.of(Notice) if "price" in one.text and "not known" in one.text]
+
+
+@pytest.mark.requirement("loop:budget")
+async def test_a_model_that_counts_nothing_is_said_to_break_the_budget_once(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x", "utf-8")
+    answers = [{"calls": [call("fs_read", path="a.txt")]}] * 2 + ["end"]
+    path = write_agent(tmp_path, answers, READ, config='budget="1k tokens, $1"')
+    heard = Heard()
+    await load(path).run("go", on=heard)
+
+    said = [one.text for one in heard.of(Notice)]
+    assert [("price" in text, "how many tokens" in text) for text in said] == [
+        (True, False), (False, True)
+    ]  # fmt: skip
 
 
 @pytest.mark.requirement("loop:budget")
@@ -336,6 +357,17 @@ async def test_a_run_may_be_added_to_a_copy_or_nowhere(tmp_path: Path) -> None:
     assert "ok" in copy.read_text("utf-8")
     with pytest.raises(Conflict, match="there already"):
         load(path, output=copy)
+
+
+@pytest.mark.requirement("loop:outputs")
+async def test_a_run_that_cannot_begin_leaves_no_copy(tmp_path: Path) -> None:
+    path, copy = write_agent(tmp_path, ["ok"]), tmp_path / "copy.chatmd"
+    with pytest.raises(NotFound, match="no provider"):
+        await load(path, output=copy, model="nobody/m").run("a")
+    assert not copy.exists()
+
+    await load(path, output=copy).run("a")
+    assert "ok" in copy.read_text("utf-8")
 
 
 @pytest.mark.requirement("loop:mode")

@@ -211,6 +211,13 @@ async def test_a_fork_knows_the_history_and_gives_back_its_answer(tmp_path: Path
     assert "to three" in result.text
 
 
+def test_a_fork_has_as_much_time_as_an_agent(tmp_path: Path) -> None:
+    write_agent(tmp_path, ["ok"], name="helper")
+    path = write_agent(tmp_path, ["ok"], f'{HELPER}<tool name="fork"/>')
+    times = {tool.name: tool.sandbox.timeout_ms for tool in load(path).tools}
+    assert times["fork"] == times["helper"] >= 600_000
+
+
 def test_a_fork_answers_its_own_call_with_its_task_and_no_other() -> None:
     own = ToolCall("c2", "fork", "{}", {})
     items: list[Item] = [

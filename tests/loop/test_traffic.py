@@ -26,7 +26,7 @@ from tests.replay_server import (
     then_silence,
 )
 from whence.declare.function import tool
-from whence.errors import BudgetExceeded
+from whence.errors import BudgetExceeded, WhenceError
 from whence.loop.news import Notice, TextPiece
 from whence.shapes.item import StopReason
 
@@ -157,6 +157,25 @@ async def test_the_words_of_a_refusal_are_the_answer(
     assert [one.text for one in heard.of(Notice)] == ["the model declined to answer"]
 
 
+@pytest.mark.parametrize("voice", [CHAT, RESPONSES, ANTHROPIC], ids=lambda one: one.provider)
+async def test_calls_under_the_names_of_files_are_sent_under_those_that_models_know(
+    tmp_path: Path, voice: Voice
+) -> None:
+    path = agent_file(tmp_path)
+    arguments = json.dumps({"why": WHY, "path": "note.txt"})
+    (tmp_path / "script.yaml").write_text(
+        f"- calls: [{{tool: fs.read, args: {arguments}}}]\n- Noon.\n", "utf-8"
+    )
+    await load(path, model="script/script.yaml").run()
+    heard = Heard()
+    async with answering(streamed([events(*voice.says("At noon."))])) as server:
+        await load(path, **options(voice, server)).run("Again", on=heard)
+
+    assert b"fs.read" not in server.requests[0].body
+    assert server.requests[0].body.count(b'"fs_read"') == 2
+    assert heard.of(Notice) == []
+
+
 async def test_what_a_provider_cannot_be_told_is_said_once(tmp_path: Path) -> None:
     path = agent_file(tmp_path)
     blank = [START, begin(0, type="text", text=""), grow(0, "text_delta", text="\n"), close(0)]
@@ -205,3 +224,72 @@ async def test_half_a_summary_is_none(tmp_path: Path) -> None:
 
     assert "The half of" not in told
     assert "call fs_read" in told
+
+
+@pytest.mark.requirement("loop:endings")
+async def test_a_call_that_the_limit_of_tokens_cut_off_says_so(tmp_path: Path) -> None:
+    path = agent_file(tmp_path)
+    half = [piece(0, "call_1", "fs_read", '{"path": "no'), chunk({}, "length"), "[DONE]"]
+    async with answering(
+        streamed([events(*half)]), streamed([events(*CHAT.says("Noon."))])
+    ) as server:
+        await load(path, **options(CHAT, server)).run()
+        outcome = server.requests[1].json["messages"][-1]["content"]
+
+    assert "PARSE_ERROR" in outcome
+    assert "limit of tokens" in outcome
+
+
+@pytest.mark.requirement("agents:ceiling")
+async def test_a_child_is_not_shown_what_the_mode_above_it_does_not_have(tmp_path: Path) -> None:
+    path = agent_file(tmp_path)
+    path.write_text(
+        '<config mode="ask"/>\n<tool name="child" agent="child.chatmd" local/>\n<user>go</user>\n',
+        "utf-8",
+    )
+    declared = '<tool name="fs.read"/>\n<tool name="fs.write"/>\n<system>Help.</system>\n'
+    (tmp_path / "child.chatmd").write_text(declared, "utf-8")
+    arguments = json.dumps({"why": WHY, "input": "help"})
+    asking = [piece(0, "call_1", "child", arguments), chunk({}, "tool_calls"), "[DONE]"]
+    final = streamed([events(*CHAT.says("Noon."))])
+    async with answering(streamed([events(*asking)]), final) as server:
+        await load(path, **options(CHAT, server)).run()
+        shown = server.requests[1].json["tools"]
+
+    assert [one["function"]["name"] for one in shown] == ["fs_read"]
+
+
+@pytest.mark.requirement("run:provider-down")
+async def test_an_answer_is_kept_though_the_journal_is_full(tmp_path: Path) -> None:
+    path = agent_file(tmp_path)
+    log = tmp_path / ".agent" / "sessions" / "s" / "session-log.md"
+
+    def fill(news: object) -> None:
+        if isinstance(news, TextPiece):
+            log.unlink()
+            log.mkdir()
+
+    async with answering(streamed([events(*CHAT.says("Noon."))])) as server:
+        with pytest.raises(WhenceError):
+            await load(path, session="s", **options(CHAT, server)).run(on=fill)
+
+    assert "Noon." in path.read_text("utf-8")
+
+
+@pytest.mark.requirement("loop:parallel")
+@pytest.mark.parametrize(
+    ("voice", "said"),
+    [
+        (CHAT, {"parallel_tool_calls": False}),
+        (RESPONSES, {"parallel_tool_calls": False}),
+        (ANTHROPIC, {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
+    ],
+    ids=["openai-chat", "openai", "anthropic"],
+)
+async def test_who_runs_one_call_at_a_time_asks_for_one_at_a_time(
+    tmp_path: Path, voice: Voice, said: dict[str, Any]
+) -> None:
+    path = agent_file(tmp_path)
+    async with answering(streamed([events(*voice.says("Noon."))])) as server:
+        await load(path, parallel=1, **options(voice, server)).run()
+        assert server.requests[0].json.items() >= said.items()

@@ -119,6 +119,13 @@ def test_what_a_file_cannot_hold_is_said_in_words() -> None:
     assert message.text.count("cannot hold") == 2
 
 
+def test_half_a_character_in_the_fields_of_a_provider_is_replaced() -> None:
+    broken = Native("openai-chat", {"extra": "half \ud800"})
+    (message,) = written_and_read([Message("assistant", (Text("a"),), native=broken)], inline=True)
+    assert isinstance(message, Message)
+    assert message.native == Native("openai-chat", {"extra": "half \ufffd"})
+
+
 def test_a_payload_that_is_gone_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
     path = tmp_path / "agent.chatmd"
     path.write_text("<config/>\n<user>go</user>\n", "utf-8")

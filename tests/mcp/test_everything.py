@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.loop.agents import call
-from tests.mcp.serving import outcomes
+from tests.mcp.publishing import calls, command, publish
+from tests.mcp.serving import SERVERS, outcomes
 
 PACKAGE = "@modelcontextprotocol/server-everything"
 VERSION = "2026.8.31"
@@ -45,3 +47,23 @@ async def test_the_protocols_own_example_server_can_be_called(
     assert "5" in str(total.result)
     assert isinstance(image.result, list)
     assert any(isinstance(part, dict) and part["type"] == "image" for part in image.result)
+
+
+@pytest.mark.requirement("serve:eras")
+def test_the_protocols_own_typescript_client_is_served(tmp_path: Path, everything: Path) -> None:
+    (tmp_path / ".env").write_text("SECRET=1")
+    publish(tmp_path, "hello", ["Good day."])
+    done = subprocess.run(
+        ["node", SERVERS / "client.mjs", everything.parents[1],
+         *command(tmp_path, "prompts", "--catalog", "moollm")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert {"hello", "fs_read"} <= set(seen["names"])
+    assert seen["hello"]["content"] == [{"type": "text", "text": "Good day."}]
+    assert seen["secret"]["structuredContent"]["content"] == "SECRET=1"
+    assert "looks like a file of secrets" in seen["asked"][0]
+    assert seen["messages"][-1]["content"]["text"] == "Hi"
+    assert seen["unknown"] == -32602
+    assert calls(tmp_path)[0] == ("hello", "Greet from TypeScript")

@@ -247,6 +247,7 @@ async def test_hidden_words_are_shown_and_unusable_tools_left_out(tmp_path: Path
     assert "'deep' is left out: the input schema of 'deep' is nested" in said
     assert "'remote' is left out" in said
     assert "letters, digits" in said
+    assert "offers 'drop' twice" in said
 
 
 @pytest.mark.requirement("mcp:asks")

@@ -236,7 +236,7 @@ def test_a_request_has_its_instructions_apart_from_the_messages() -> None:
     assert body == {
         "model": "claude-x",
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
-        "max_tokens": 8192,
+        "max_tokens": 32_000,
         "stream": False,
         "system": [{"type": "text", "text": "Be brief."}],
         "tool_choice": {"type": "auto"},

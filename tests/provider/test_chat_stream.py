@@ -138,7 +138,7 @@ def test_arguments_that_are_no_json_are_kept_with_the_position_of_the_problem() 
     assert call.arguments is None
     assert call.text == '{"path": "x", "content": "half'
     assert "cut off" in call.problem
-    assert call.problem_at == 25
+    assert "character 25" in call.problem
     assert call.as_call().unparsed == call.text
 
 

@@ -71,6 +71,12 @@ def test_nobody_waits_for_what_does_not_pass_or_after_the_last_attempt() -> None
     assert patience.pause_s(1, Setback(ERROR, passing=True, asked_s=1e6)) is None
 
 
+def test_who_may_come_back_at_once_waits_all_the_same() -> None:
+    patience = Patience(first_s=1.0, chance=lambda: 1.0)
+
+    assert patience.pause_s(2, Setback(ERROR, passing=True, asked_s=0)) == 2.0
+
+
 def test_advice_of_the_server_wins_over_its_status() -> None:
     assert is_passing(503)
     assert not is_passing(503, "false")

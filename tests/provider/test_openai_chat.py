@@ -414,15 +414,6 @@ def test_a_thought_after_words_begins_another_message() -> None:
     assert [(one["content"], one.get("reasoning")) for one in sent] == [("a", None), ("c", "b")]
 
 
-def test_a_server_that_takes_pictures_in_results_gets_them_there() -> None:
-    from dataclasses import replace
-
-    dialect = replace(COMPATIBLE, result_images=True)
-    sent = messages(ToolOutcome("a", (Text("see"), PICTURE)), dialect=dialect)
-
-    assert [part["type"] for part in sent[0]["content"]] == ["text", "image_url"]
-
-
 def test_tools_that_the_provider_runs_itself_are_none_of_ours() -> None:
     assert openai_chat.decode_tools([{"type": "openrouter:advisor", "parameters": {}}]) == ()
 

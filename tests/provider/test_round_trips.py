@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.provider.conversations import answers, asked, conversations
 from whence.provider import anthropic, mcp_parts, mcp_sampling, openai_chat, openai_responses
+from whence.provider.arguments import call_with
 from whence.provider.exchange import Encoded
 from whence.shapes.item import Item, Message, Opaque, Part, Reasoning, ToolOutcome, calls_of
 
@@ -140,3 +143,17 @@ def test_encoding_turn_by_turn_gives_the_bytes_of_encoding_everything(
     assert list(DECODERS[protocol](json.loads(joined))) == items
     if not (protocol == anthropic.PROTOCOL and any(isinstance(i, ToolOutcome) for i in items)):
         assert tuple(apart) == ENCODERS[protocol](items).fragments
+
+
+@pytest.mark.parametrize("encode", ENCODERS.values(), ids=ENCODERS)
+@given(st.text(max_size=80))
+@settings(deadline=None, max_examples=30)
+def test_a_name_that_a_provider_would_refuse_is_replaced_and_reported(
+    encode: Callable[[Sequence[Item]], Encoded], name: str
+) -> None:
+    encoded = encode([call_with("call_1", name, {})])
+
+    sent = b"".join(encoded.fragments).decode()
+    (written,) = re.findall(r'"name":"([^"]*)"', sent)
+    assert re.fullmatch("[A-Za-z0-9_-]{1,64}", written)
+    assert [loss.fate for loss in encoded.losses] == ([] if written == name else ["changed"])

@@ -251,7 +251,7 @@ def test_a_call_that_is_not_closed_is_never_run() -> None:
     assert isinstance(call, ToolCall)
     assert call.arguments is None
     assert "</write_to_file>" in call.problem
-    assert call.problem_at == len("<write_to_file><path>a</path><content>half")
+    assert call.problem.endswith(f"at character {len(call.text)}")
 
 
 def test_a_call_with_something_else_between_its_parameters_is_never_run() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from whence.declare.function import tool
+from whence.declare.function import builtin
 from whence.errors import Conflict
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
@@ -26,12 +26,13 @@ _SHOWN = 200
 _MINUTE = Sandbox(timeout_ms=60_000)
 _READING = Sandbox(timeout_ms=60_000, output_chars=EXCERPT_CAP + 5_000)
 """The tool has its own cap, in bytes; what is added to it is the header and the end."""
+_AGENT = Sandbox(timeout_ms=600_000)
+"""A fork has as much time as an agent that is called."""
 _WEB = Sandbox(network=True, hosts=("*",), timeout_ms=60_000)
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"file": READ},
     sandbox=_READING,
     aliases=("get_contents",),
@@ -88,10 +89,9 @@ def _go_on(found: Excerpt) -> tuple[str, ...]:
     return (f'{cut}; go on with {{"offset": {following}}}',)
 
 
-@tool(
+@builtin(
     "read_directory",
     category="fs",
-    source="builtin",
     paths={"path": READ},
     aliases=("read_dir",),
     examples=[Example({"path": "lib"}, why="Find the module that renders tables")],
@@ -103,9 +103,8 @@ async def read_directory(ports: Ports, path: Annotated[str, "Directory to list"]
     return Reply(names, truncated=bool(more), warnings=more)
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     examples=[
         Example({"path": "notes.md", "content": "- parser: done"}, why="Record what is finished")
@@ -121,9 +120,8 @@ async def append_to_file(
     return Reply(f"Content appended to {path} successfully.", bytes_written=size)
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     examples=[
         Example(
@@ -201,10 +199,9 @@ def _patched_paths(arguments: JSONObject) -> list[tuple[Effect, str]]:
     return touches(str(arguments.get("input", "")))
 
 
-@tool(
+@builtin(
     description=_PATCH_MANUAL,
     category="repo",
-    source="builtin",
     effects=(READ, WRITE),
     touches=_patched_paths,
     freeform=Freeform(_patch_grammar),
@@ -230,9 +227,8 @@ async def apply_patch(
     return Reply(done.text, warnings=done.warnings, bytes_written=done.bytes_written)
 
 
-@tool(
+@builtin(
     category="web",
-    source="builtin",
     effects=(Effect.NETWORK,),
     sandbox=_WEB,
     examples=[
@@ -258,9 +254,8 @@ async def _web_document(ports: Ports, url: str, form: Literal["markdown", "text"
     return Reply(page.markdown, warnings=page.warnings)
 
 
-@tool(
+@builtin(
     category="vision",
-    source="builtin",
     paths={"path": READ},
     sandbox=_MINUTE,
     examples=[Example({"path": "shots/login.png"}, why="See where the button overlaps the field")],
@@ -291,6 +286,7 @@ fork = Tool(
     },
     handler=None,
     category="misc",
+    sandbox=_AGENT,
     source="builtin",
 )
 """Only a run can fork itself, and gives it its handler."""
@@ -302,20 +298,20 @@ TOOLS: tuple[Tool, ...] = (
 """The catalog `chatmd`."""
 
 
-@tool(category="fs", source="builtin", paths={"path": WRITE})
+@builtin(category="fs", paths={"path": WRITE})
 async def mkdir(ports: Ports, path: Annotated[str, "Directory to make"]) -> str:
     """Make a directory and its parents."""
     ports.files.make_directories(path)
     return f"Directory {path} created successfully."
 
 
-@tool(category="web", source="builtin", effects=(Effect.NETWORK,), sandbox=_WEB)
+@builtin(category="web", effects=(Effect.NETWORK,), sandbox=_WEB)
 async def get_url_content(ports: Ports, url: Annotated[str, "Address of a page"]) -> Reply:
     """Read the visible text of a web page, a line for each piece of it."""
     return await _web_document(ports, url, "text")
 
 
-@tool(category="text", source="builtin")
+@builtin(category="text")
 async def add_line_numbers(text: Annotated[str, "Any text"]) -> str:
     """Number the lines of a text."""
     return numbered(text)

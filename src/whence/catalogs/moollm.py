@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from whence.catalogs.moollm_exec import js_exec, python_exec, terminal_run
-from whence.declare.function import tool
+from whence.declare.function import builtin
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.dataclass import dataclass
@@ -70,10 +70,9 @@ class Hit:
     context: list[str]
 
 
-@tool(
+@builtin(
     "fs.ls",
     category="fs",
-    source="builtin",
     paths={"path": READ},
     output=list[files.Listed],
     aliases=("list_dir", "list_directory", "LS"),
@@ -85,10 +84,9 @@ async def fs_ls(ports: Ports, path: Annotated[str, "Directory to list"]) -> Repl
     return Reply(entries, truncated=bool(more), warnings=more)
 
 
-@tool(
+@builtin(
     "fs.read",
     category="fs",
-    source="builtin",
     paths={"path": READ},
     output=Content,
     aliases=("view_file", "View", "Read"),
@@ -117,10 +115,9 @@ async def fs_read(
     return Reply(content, truncated=True, warnings=(more,))
 
 
-@tool(
+@builtin(
     "fs.append",
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     output=Appended,
     aliases=("append_file",),
@@ -138,10 +135,9 @@ async def fs_append(
     return Reply(Appended(size, created), bytes_written=size)
 
 
-@tool(
+@builtin(
     "fs.patch",
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     output=Patched,
     examples=[
@@ -164,10 +160,9 @@ async def fs_patch(
     return Reply(counts, warnings=done.warnings, bytes_written=done.bytes_written)
 
 
-@tool(
+@builtin(
     "fs.write",
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     output=files.Written,
     aliases=("write_file", "Write"),
@@ -182,10 +177,9 @@ async def fs_write(
     return Reply(done, bytes_written=done.bytes_written)
 
 
-@tool(
+@builtin(
     "fs.mkdir",
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     aliases=("make_dir", "create_directory"),
     examples=[Example({"path": "docs/img"}, why="Make room for the pictures of the manual")],
@@ -195,10 +189,9 @@ async def fs_mkdir(ports: Ports, path: Annotated[str, "Directory to make"]) -> M
     return Made(ports.files.make_directories(path))
 
 
-@tool(
+@builtin(
     "fs.copy",
     category="fs",
-    source="builtin",
     paths={"src": READ, "dst": WRITE},
     output=files.Copied,
     examples=[Example({"src": "template", "dst": "site"}, why="Start the site from the template")],
@@ -213,10 +206,9 @@ async def fs_copy(
     return Reply(done, bytes_written=done.bytes_written)
 
 
-@tool(
+@builtin(
     "search.lexical",
     category="search",
-    source="builtin",
     paths={"scope": READ},
     output=list[Hit],
     aliases=("grep_search", "grep", "Grep"),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from whence.declare.function import tool
+from whence.declare.function import builtin
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.command import Commands
@@ -26,10 +26,9 @@ def _program(arguments: JSONObject) -> Commands:
     return Commands.of(words)
 
 
-@tool(
+@builtin(
     "terminal.run",
     category="exec",
-    source="builtin",
     effects=[EXECUTE],
     commands=_program,
     sandbox=SANDBOX,
@@ -62,10 +61,9 @@ def _files_read(arguments: JSONObject) -> Iterable[tuple[Effect, str]]:
     return [(Effect.READ, path) for path in paths if isinstance(path, str)]
 
 
-@tool(
+@builtin(
     "python.exec",
     category="exec",
-    source="builtin",
     effects=[EXECUTE, Effect.READ],
     touches=_files_read,
     sandbox=SANDBOX,
@@ -99,10 +97,9 @@ async def python_exec(
     return await run_python(ports, code, files or {}, timeout_ms)
 
 
-@tool(
+@builtin(
     "js.exec",
     category="exec",
-    source="builtin",
     effects=[EXECUTE],
     sandbox=SANDBOX,
     output=Answered,

@@ -229,6 +229,7 @@ def _check_conflicts(source: bytes, findings: Findings) -> None:
         end = source.find(b"\n>>>>>>> ", middle) if middle >= 0 else -1
         if end < 0:
             return
-        if start + 1 not in known:
+        is_edit = source.startswith(b"SEARCH", start + 9)  # Roo's form of an edit
+        if start + 1 not in known and not is_edit:
             findings.add("merge-conflict-text", start + 1, start + 8)
         start = source.find(b"\n<<<<<<< ", end)

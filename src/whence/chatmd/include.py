@@ -1,13 +1,14 @@
 """Imports: a file in the place of the element that names it, and where each byte came from.
 
 At the top level the imported file is ChatMD, and its elements stand there as if they had been
-written there. Inside a message it may be ChatMD or plain text; plain text stays text, whatever it
-looks like. Reading files is the caller's: this module is handed a function for it.
+written there. Inside a message it may be ChatMD, of whose messages the words and documents are
+taken, or plain text, which stays text, whatever it looks like. Reading files is the caller's: this
+module is handed a function for it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
@@ -29,6 +30,10 @@ DEEPEST = 32
 """How deep imports may nest."""
 LARGEST = 64_000_000
 """Bytes of a file with all its imports."""
+
+_BOM = b"\xef\xbb\xbf"
+_MESSAGES = frozenset({"msg", "user", "system", "developer", "assistant"})
+_CONTENT = frozenset({"doc", "img", "agent", "import"})
 
 ReadFile: TypeAlias = Callable[[str, str], tuple[str, bytes]]
 """`(src, importing file)` → the file's own path and its bytes. Raises WhenceError."""
@@ -82,9 +87,12 @@ class Expanded:
         return Located(path, _placed(self.sources[path], Span(offset, offset + length), diagnostic))
 
 
-def expand(source: bytes, path: str, read: ReadFile) -> Expanded:
-    """The document with every import replaced by what it names."""
-    expander = _Expander(read, {path: source})
+def expand(source: bytes, path: str, read: ReadFile, known_as: str | None = None) -> Expanded:
+    """The document with every import replaced by what it names.
+
+    `known_as` is the name under which `read` would give the file itself, where it is another.
+    """
+    expander = _Expander(read, {path: source}, known_as or path)
     expander.file(source, path, (path,), "")
     text = b"".join(expander.out)
     document = parse(text)
@@ -95,9 +103,10 @@ def expand(source: bytes, path: str, read: ReadFile) -> Expanded:
 class _Expander:
     """Writes the expanded text, one stretch after the other."""
 
-    def __init__(self, read: ReadFile, sources: dict[str, bytes]) -> None:
+    def __init__(self, read: ReadFile, sources: dict[str, bytes], root: str) -> None:
         self.read = read
         self.sources = sources
+        self.root = root
         self.out: list[bytes] = []
         self.size = 0
         self.pieces: list[Piece] = []
@@ -106,16 +115,34 @@ class _Expander:
 
     def file(self, source: bytes, path: str, within: tuple[str, ...], namespace: str) -> None:
         """A ChatMD file, its imports expanded."""
-        at = 0
-        for element, in_message in _imports(source, namespace):
-            start, end = element.span
-            self.copy(source[at:start], path, at)
-            at = end
-            if element.tag == "import":
-                self.imported(element, path, within, in_message=in_message, namespace=namespace)
-            else:
-                self.copy(_renamed(source[start:end], element, namespace), path, start)
-        self.copy(source[at:], path, at)
+        everything = [Span(0, len(source))]
+        self._stretches(source, path, within, namespace, everything, in_message=False)
+
+    def _stretches(
+        self,
+        source: bytes,
+        path: str,
+        within: tuple[str, ...],
+        namespace: str,
+        stretches: Iterable[Span],
+        *,
+        in_message: bool,
+    ) -> None:
+        found = list(_imports(source, namespace))
+        starts = [element.span.start for element, _ in found]
+        for number, (at, last) in enumerate(stretches):
+            if number:
+                self.copy(b"\n", path, at)
+            for element, is_inside in found[bisect_left(starts, at) : bisect_left(starts, last)]:
+                start, end = element.span
+                self.copy(source[at:start], path, at)
+                at = end  # noqa: PLW2901 - how far it is copied
+                if element.tag == "import":
+                    inside = in_message or is_inside
+                    self.imported(element, path, within, in_message=inside, namespace=namespace)
+                else:
+                    self.copy(_renamed(source[start:end], element, namespace), path, start)
+            self.copy(source[at:last], path, at)
 
     def imported(
         self,
@@ -127,13 +154,18 @@ class _Expander:
         namespace: str,
     ) -> None:
         """What one `<import>` stands for; a problem leaves nothing in its place."""
+        src = element.get("src")
+        if not src:
+            said = "This import names no file."
+            self.problem(path, element, "unreadable-import", said, 'Write src="…".')
+            return
         try:
-            found, content = self.read(element.get("src") or "", path)
+            found, content = self.read(src, path)
         except WhenceError as error:
             self.problem(path, element, "unreadable-import", error.message, error.suggestion)
             return
         below = self._namespace(element, path, namespace)
-        if found in within:
+        if found in (*within, self.root):
             chain = " → ".join((*within, found))
             self.problem(
                 path,
@@ -150,23 +182,39 @@ class _Expander:
             )  # fmt: skip
         else:
             self.sources.setdefault(found, content)
-            self._insert(content, found, within, in_message=in_message, namespace=below)
+            if not in_message:
+                text = content.removeprefix(_BOM)
+                self.file(text, found, (*within, found), below)
+            elif _is_chatmd(content):
+                self._words(element, path, content.removeprefix(_BOM), found, within, below)
+            else:
+                from whence.chatmd.render import raw
 
-    def _insert(
+                self.copy(to_bytes(raw(to_text(content))), found, 0)
+
+    def _words(
         self,
-        content: bytes,
+        element: Element,
         path: str,
+        content: bytes,
+        found: str,
         within: tuple[str, ...],
-        *,
-        in_message: bool,
         namespace: str,
     ) -> None:
-        if in_message and not _is_chatmd(content):
-            from whence.chatmd.render import raw
-
-            self.copy(to_bytes(raw(to_text(content))), path, 0)
-        else:
-            self.file(content.removeprefix(b"\xef\xbb\xbf"), path, (*within, path), namespace)
+        """Of a ChatMD file what can stand in a message: words, documents, pictures, agents."""
+        stretches: list[Span] = []
+        for node in parse(content).nodes:
+            if not isinstance(node, Element):
+                continue
+            if node.tag in _MESSAGES:
+                stretches += [node.body] if node.body else ()
+            elif node.tag in _CONTENT:
+                stretches.append(node.span)
+            else:
+                said = f"<{node.tag}> of {found} cannot stand in a message."
+                hint = "Import the file outside of it."
+                self.problem(path, element, "unreadable-import", said, hint)
+        self._stretches(content, found, (*within, found), namespace, stretches, in_message=True)
 
     def _namespace(self, element: Element, path: str, outer: str) -> str:
         own = element.get("namespace")

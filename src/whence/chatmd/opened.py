@@ -22,7 +22,8 @@ def telling(path: Path) -> Iterator[None]:
     except OSError as error:
         raise Unavailable(
             f"{path} cannot be used: {error.strerror or error}.",
-            "Check that it is a file in a folder that may be written, and that the disk has room.",
+            "Make the file and its folder writable, with room on the disk; `-o COPY` and"
+            " `--ephemeral` leave it alone.",
         ) from error
 
 

@@ -29,8 +29,21 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name that looks most like this one, if any does."""
     from difflib import get_close_matches
 
-    matches = get_close_matches(name[:_LONGEST].lower(), sorted(known), n=1, cutoff=0.6)
-    return matches[0] if matches else None
+    meant = name[:_LONGEST].lower()
+    matches = get_close_matches(meant, sorted(known), n=3, cutoff=0.6)
+    if len(matches) < 2:
+        return matches[0] if matches else None
+    from collections import Counter
+
+    from rapidfuzz.distance import OSA
+
+    # Swapped letters are one slip, not two, and who types a letter means one: modle and modl are
+    # model rather than mode.
+    lacks = [Counter(meant) - Counter(match) for match in matches]
+    slips = [
+        (OSA.distance(meant, one), less.total()) for one, less in zip(matches, lacks, strict=True)
+    ]
+    return matches[slips.index(min(slips))]
 
 
 def element_suggestion(name: str) -> str:

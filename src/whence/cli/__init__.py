@@ -41,7 +41,7 @@ Agents as text files, whose every tool call says why.
 commands:
 {commands}
 
-whence COMMAND --help says more. To begin with:
+whence COMMAND --help says more. Examples to begin with:
   whence new agent.chatmd
   whence run agent.chatmd "List the files here"
   whence log show

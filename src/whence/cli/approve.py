@@ -9,18 +9,13 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
-import msgspec
-
+from whence.loop.question import shown
 from whence.shapes.approval import Answer, Approver, Question
-from whence.shapes.glyph import visible, visible_lines
 
 _SCOPES: dict[str, Literal["once", "session", "always"]] = {
     "y": "once", "yes": "once", "s": "session", "session": "session", "a": "always",
     "always": "always",
 }  # fmt: skip
-
-_ONE_SCREEN = 1_500
-"""Characters of a question that a person surely sees at once."""
 
 
 def terminal_approver(
@@ -70,24 +65,6 @@ async def _typed() -> str:
         raise
     finally:
         loop.remove_reader(terminal)
-
-
-def shown(question: Question) -> list[str]:
-    """What a person must see before answering; nothing in it can steer the terminal.
-
-    Words of a model stand behind a label or a bar, so that they cannot pass for the question.
-    """
-    arguments = msgspec.json.encode(question.arguments).decode()
-    lines = [visible(f"{question.tool} {arguments}")]
-    lines += [f"  runs:   │ {line}" for line in visible_lines(question.command or "")]
-    lines += [f"  why:    {visible(question.why)}", f"  asking: {visible(question.reason)}"]
-    lines += [f"          │ {line}" for line in visible_lines(question.difference)]
-    if question.rule:
-        lines.append(f"  rule:   {visible(question.rule)}")
-    size = sum(map(len, lines))
-    if size > _ONE_SCREEN:
-        lines.append(f"  note:   this question has {size} characters; read it from its beginning")
-    return lines
 
 
 def _choices(question: Question) -> str:

@@ -85,7 +85,15 @@ def _show(found: Explanation) -> None:
             print(visible(f"  {'':<11}  {finding.suggestion}"))
     for line in visible_lines(found.ruling.shown or "") if found.ruling else ():
         print(f"runs: │ {line}")
-    print(visible(f"{found.verdict}: {found.ruling.reason}" if found.ruling else found.verdict))
+    print(visible(f"{found.verdict}: {_reason(found)}"))
+
+
+def _reason(found: Explanation) -> str:
+    """What decided: the first check that fails, else the rule or default."""
+    for finding in found.findings:
+        if finding.answer == "fail" and not (found.ruling and finding.check == "permission"):
+            return finding.said
+    return found.ruling.reason if found.ruling else ""
 
 
 def _as_json(found: Explanation) -> dict[str, Any]:

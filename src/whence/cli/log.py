@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from whence.cli.log_edits import configure_undo, diff, undo
 from whence.cli.options import add_session, add_workspace
@@ -120,7 +121,8 @@ def _show(options: argparse.Namespace, directory: str) -> int:
         print_json(_entry_json(entry)) if options.format == "json" else print(_line(entry))
     if not found:
         sought = " and ".join(f"{key} {getattr(options, key)!r}" for key in wanted)
-        print(f"whence log: there is no event of the {sought}", file=sys.stderr)
+        said = f"there is no event of the {sought}" if sought else "the journal has no events"
+        print(f"whence log: {said}", file=sys.stderr)
     return 0
 
 
@@ -141,25 +143,35 @@ def _line(entry: Entry) -> str:
     fields = entry.fields
     clock = entry.timestamp[11:19] or "--:--:--"
     sign = _SIGNS.get(entry.type, "·")
-    call = fields.get("call_id") or ""
-    lines = [f"{clock} {sign} {entry.type:<13} {call:<9} {_about(entry)}".rstrip()]
+    call = str(fields.get("call_id") or "")
+    lines = [f"{clock} {sign} {entry.type!s:<13} {call:<9} {_about(entry)}".rstrip()]
     lines += [f"{'':<9}# {note.text}" for note in entry.comments]
     return "\n".join(map(harmless, lines))
+
+
+def _reason(args: object) -> str:
+    """Why a call was made; a tool that has a `why` of its own is told it beside that."""
+    given = (args.get("_why") or args.get("why")) if _is_map(args) else None
+    return str(given or "(no reason)")
+
+
+def _is_map(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Others write logs, too, and people edit them."""
+    return isinstance(value, Mapping)
 
 
 def _about(entry: Entry) -> str:
     fields = entry.fields
     tool = str(fields.get("tool", ""))
     if entry.type == "tool_call":
-        paths = " ".join(map(str, fields.get("paths", [])))
-        return (
-            f"{tool} {paths}".rstrip() + f" — {fields.get('args', {}).get('why') or '(no reason)'}"
-        )
+        touched = fields.get("paths")
+        paths = " ".join(map(str, touched if isinstance(touched, list | tuple) else ()))
+        return f"{tool} {paths}".rstrip() + f" — {_reason(fields.get('args'))}"
     if entry.type == "tool_result":
         return f"{tool} ({fields.get('duration_ms')} ms)"
     if entry.type == "tool_error":
-        error = fields.get("error", {})
-        return f"{error.get('code')}: {error.get('message')}"
+        error = fields.get("error")
+        return f"{error.get('code')}: {error.get('message')}" if _is_map(error) else str(error)
     return str(fields.get("reason") or fields.get("purpose") or entry.narrative or entry.title)
 
 

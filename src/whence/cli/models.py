@@ -91,6 +91,8 @@ def _install() -> int:
     from whence.provider.local import engine, weights
 
     place = weights.directory()
+    for name in weights.discard_damaged(place):
+        print(f"{name} is damaged: it is fetched anew", file=sys.stderr)
     if weights.missing(place):
         try:
             weights.ensure(_progress())

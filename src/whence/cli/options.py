@@ -34,8 +34,8 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Rules, reasons and modes."""
+def add_policy(parser: argparse.ArgumentParser, why: str = "required") -> None:
+    """Rules, reasons and modes; how much of a reason is demanded where nobody says."""
     for verdict, text in (
         ("allow", "let matching calls through, as in --allow 'fs.write(src/**)'"),
         ("ask", "ask about matching calls"),
@@ -45,8 +45,8 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--why",
         choices=("strict", "required", "optional", "off"),
-        default="required",
-        help="how much of a reason a call must give (default: required)",
+        default=why,
+        help=f"how much of a reason a call must give (default: {why})",
     )
     parser.add_argument("--mode", metavar="NAME", help="hold the call to a mode's tools")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -37,6 +39,10 @@ class Reporter(Protocol):
         """Show it, or not."""
         ...
 
+    def start(self) -> None:
+        """The event loop runs."""
+        ...
+
     def fail(self, error: WhenceError) -> None:
         """The run has ended without an answer."""
         ...
@@ -54,7 +60,8 @@ def reporter(*, as_json: bool, quiet: bool) -> Reporter:
     """The one for where the output goes."""
     if as_json:
         return JsonLines(sys.stdout.buffer)
-    return Lines(sys.stdout, sys.stderr, quiet=quiet, live=sys.stderr.isatty())
+    live = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return Lines(sys.stdout, sys.stderr, quiet=quiet, live=live)
 
 
 class JsonLines:
@@ -66,6 +73,9 @@ class JsonLines:
     def __call__(self, news: News, /) -> None:
         """Write it at once."""
         self._write(as_json(news))
+
+    def start(self) -> None:
+        """Nothing is drawn."""
 
     def fail(self, error: WhenceError) -> None:
         """The last event: what went wrong."""
@@ -122,6 +132,10 @@ class Lines:
             case _:
                 self._tell(news)
 
+    def start(self) -> None:
+        """From now on the progress line shows the time."""
+        self._status.tick()
+
     def fail(self, error: WhenceError) -> None:
         """It is said by whoever ends the program."""
 
@@ -143,6 +157,7 @@ class Lines:
             case CallEnded():
                 _, why = self._running.pop(news.call_id, ("", ""))
                 self._line(self._called(news, why), news.parent)
+                self._advise(news)
                 self._show_running()
             case Waiting():
                 self._line(f"{self._more} {news.reason}: asking again in {news.seconds:.2g} s")
@@ -229,6 +244,13 @@ class Lines:
         cut = fitted(line, columns(self._err), self._more) if self._live else line
         self._err.write(f"{cut}\n")
         self._err.flush()
+
+    def _advise(self, news: CallEnded) -> None:
+        """The way on for a person, where a rule would have let the call through."""
+        fault = news.outcome.fault
+        rule = fault.details.get("would_allow") if fault is not None else None
+        if isinstance(rule, str):
+            self._line(f"  to let it through: --allow {shlex.quote(rule)}", news.parent)
 
     def _called(self, news: CallEnded, why: str) -> str:
         """One line; of a long reason, what leaves room for the rest."""

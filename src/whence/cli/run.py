@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_workspace
-from whence.errors import Unavailable, WhenceError
+from whence.errors import Cancelled, Unavailable, WhenceError
 
 if TYPE_CHECKING:
     from whence.cli.progress import Reporter
@@ -22,7 +22,8 @@ The answer goes to standard output, what happens on the way to standard error. W
 done is added to FILE; a run that broke off goes on where it ended.
 
 examples:
-  whence run librarian.chatmd "Which chapters mention the journal?"
+  whence run assistant.chatmd "Which chapters mention the journal?"
+  whence run assistant.chatmd 'Append "tea" to list.txt' --allow 'fs.append(list.txt)'
   whence run triage.chatmd '{"issue": 17}' --model anthropic/claude-sonnet-4-5 -o run.chatmd
   git diff | whence run review.chatmd - --ephemeral --json
 """
@@ -43,8 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-parallel", type=int, metavar="N", help="calls of a turn at once (default: 64)"
     )
     parser.add_argument(
-        "--no-parallel-tool-calls", action="store_true", help="one call after the other"
-    )
+        "--parallel-tool-calls", action=argparse.BooleanOptionalAction, default=True,
+        help="calls of a turn at once, unless FILE says no (default), or one after the other",
+    )  # fmt: skip
     parser.add_argument(
         "--compact-at", type=int, metavar="TOKENS", help="sum up what is older beyond this length"
     )
@@ -63,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     from whence.cli.progress import reporter
     from whence.cli.stoppable import run_stoppable
 
-    asked = _piped() if options.input == "-" else options.input
+    asked = _asked(options.input)
     report = reporter(as_json=options.json, quiet=options.quiet)
     try:
         agent = _agent(options, report)
@@ -72,15 +74,31 @@ def run(options: argparse.Namespace) -> int:
         except Unavailable as error:
             from whence.cli.models import offer
 
-            if "model" not in error.details or not offer():
+            with report.aside():
+                fetched = "model" in error.details and offer()
+            if not fetched:
                 raise
             run_stoppable(_run(agent, asked, options, report))
     except WhenceError as error:
         report.fail(error)
         raise
+    except (KeyboardInterrupt, SystemExit):
+        report.fail(Cancelled("the run was stopped", "Run it again to go on."))
+        raise
     finally:
         report.close()
     return 0
+
+
+def _asked(given: str | None) -> str | None:
+    """What the agent is asked; nothing at all means the last message of its file."""
+    from whence.errors import UsageError
+
+    asked = _piped() if given == "-" else given
+    if asked is not None and not asked.strip():
+        said = "standard input was empty" if given == "-" else "INPUT is empty"
+        raise UsageError(said, "Say what is asked; without INPUT, the last message is answered.")
+    return asked
 
 
 def _piped() -> str:
@@ -90,6 +108,7 @@ def _piped() -> str:
 async def _run(
     agent: Agent, asked: str | None, options: argparse.Namespace, report: Reporter
 ) -> Result:
+    report.start()
     if options.steer:
         _hear(agent)
     return await agent.run(asked, on=report)
@@ -131,12 +150,16 @@ def _agent(options: argparse.Namespace, report: Reporter) -> Agent:
             raise UsageError(
                 f"--{name.replace('_', '-')} is {value}", "Give it a number of 1 or more."
             )
+    if options.ephemeral and options.output is not None:
+        raise UsageError(
+            f"-o {options.output} and --ephemeral exclude each other", "Leave one of them out."
+        )
     agent = Agent.load(
         options.file, workspace_of(options),
         output=options.output, ephemeral=options.ephemeral, model=options.model,
         mode=options.mode, approver=None if options.steer else terminal_approver(report.aside),
         session=options.session, max_turns=options.max_turns,
-        parallel=1 if options.no_parallel_tool_calls else options.max_parallel,
+        parallel=options.max_parallel if options.parallel_tool_calls else 1,
         compact_at=options.compact_at,
     )  # fmt: skip
     if agent.file.resolved.servers:  # their tools are known once they are connected to

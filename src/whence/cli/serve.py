@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_policy, add_session, add_tools, add_workspace
+from whence.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     from whence.loop.published import Published
@@ -26,6 +27,7 @@ examples:
 """
 _DEFAULT = "prompts"
 _VARIABLE = "MCP_PROMPTS_DIR"
+_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,17 +46,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="ID", help="what agents run on (default: as they say)")
     add_workspace(parser)
     add_session(parser)
-    add_policy(parser)
+    add_policy(parser, why="optional")
     add_tools(parser)
     parser.add_argument(
         "--require-why", dest="why", action="store_const", const="required",
-        help="refuse calls that give no reason",
+        help="refuse calls that give no reason: --why required",
     )  # fmt: skip
-    parser.set_defaults(why="optional")
 
 
 def run(options: argparse.Namespace) -> int:
     """Serve until there is nobody left to serve."""
+    _import_quickly()
+    if options.http is not None:
+        serve(options)
+        return 0
+    from whence.mcp.standard import claimed
+
+    with claimed() as pipes:
+        serve(options, pipes)
+    return 0
+
+
+def serve(options: argparse.Namespace, pipes: tuple[int, int] | None = None) -> None:
+    """Serve on a pair of descriptors, or without one on a port."""
     from whence.cli.options import policy_of, workspace_of
     from whence.cli.stoppable import run_stoppable
     from whence.declare.toolbox import Toolbox
@@ -62,30 +76,69 @@ def run(options: argparse.Namespace) -> int:
     from whence.loop.published_files import PublishedFiles
     from whence.loop.session import Session
 
-    workspace = workspace_of(options)
-    files = PublishedFiles(_sources(options.sources, workspace), workspace, _say)
-    tools = _builtin(options)
-    policy = policy_of(options, Toolbox(known_tools(files, tools)))
-    with Session(
-        workspace, tools, policy=policy, session=options.session, purpose="serve"
-    ) as session:
+    workspace, tools = workspace_of(options), _builtin(options)
+    sources = _sources(options.sources, workspace)
+    files = PublishedFiles(sources, workspace, _say, {tool.name for tool in tools})
+    if not files.agents and not tools:
+        raise NotFound(
+            f"there is nothing to serve in {', '.join(sources)}",
+            "Name agent files, a directory of *.chatmd files, or a --catalog.",
+        )
+    known = known_tools(files, tools, workspace)
+    session = Session(
+        workspace, known, policy=policy_of(options, Toolbox(known)), session=options.session,
+        purpose="serve",
+    )  # fmt: skip
+    reason = "error"
+    try:
         offer = Published(session, workspace, files, tools, model=options.model, say=_say)
-        run_stoppable(_serve(offer, options))
-    return 0
+        run_stoppable(_serve(offer, options, pipes))
+        reason = "done"
+    except (KeyboardInterrupt, SystemExit):
+        reason = "interrupted"
+        raise
+    finally:
+        session.close(reason)
 
 
-async def _serve(offer: Published, options: argparse.Namespace) -> None:
-    from whence.mcp.publish import Publisher
+def _import_quickly() -> None:
+    """Import what a server needs: it stays, and nobody has plugins for the protocol's models."""
+    import gc
 
-    names = ", ".join(str(tool["name"]) for tool in offer.tools()) or "nothing"
-    if options.http is None:
-        from whence.mcp.stdio import serve_stdio
+    had = os.environ.get(_PLUGINS)
+    os.environ[_PLUGINS] = "__all__"
+    gc.disable()
+    try:
+        import whence.loop.published
+        import whence.mcp.publish  # noqa: F401 - by far the largest
+    finally:
+        gc.freeze()
+        gc.enable()
+        del os.environ[_PLUGINS]
+        if had is not None:
+            os.environ[_PLUGINS] = had
 
-        if sys.stdin.isatty():
-            _say(f"serving {names} on standard input and output; Ctrl-C ends it")
-        await serve_stdio(Publisher(offer, may_ask=True))
+
+async def _serve(
+    offer: Published, options: argparse.Namespace, pipes: tuple[int, int] | None
+) -> None:
+    if options.model is not None:
+        await _check_model(options)
+    names = ", ".join(str(tool["name"]) for tool in offer.tools())
+    if pipes is None:
+        await _serve_http(offer, options, names)
         return
+    from whence.mcp.publish import Publisher
+    from whence.mcp.stdio import serve_stdio
+
+    if os.isatty(pipes[0]):
+        _say(f"serving {names} on standard input and output; Ctrl-C ends it")
+    await serve_stdio(Publisher(offer, may_ask=True), *pipes)
+
+
+async def _serve_http(offer: Published, options: argparse.Namespace, names: str) -> None:
     from whence.mcp.endpoint import HOST, PATH, open_port, serve_http
+    from whence.mcp.publish import Publisher
 
     token = _token(options.token_env)
     with open_port(options.http) as port:
@@ -95,10 +148,20 @@ async def _serve(offer: Published, options: argparse.Namespace) -> None:
         await serve_http(Publisher(offer, may_ask=False), port, token)
 
 
+async def _check_model(options: argparse.Namespace) -> None:
+    """A model that cannot be used is said now, not to whoever calls."""
+    from whence.loop.models import choose_model
+
+    model, _ = choose_model(options.model, None, options.workspace, os.environ)
+    await model.aclose()
+
+
 def _sources(named: list[str], workspace: str) -> list[str]:
     if named:
         return named
-    usual = os.environ.get(_VARIABLE) or os.path.join(workspace, _DEFAULT)
+    if os.environ.get(_VARIABLE):
+        return [os.environ[_VARIABLE]]
+    usual = os.path.join(workspace, _DEFAULT)
     return [usual] if os.path.isdir(usual) else []
 
 
@@ -114,8 +177,6 @@ def _builtin(options: argparse.Namespace) -> tuple[Tool, ...]:
 
 
 def _token(variable: str | None) -> str:
-    from whence.errors import UsageError
-
     if variable is None:
         return secrets.token_urlsafe(32)
     token = os.environ.get(variable, "")

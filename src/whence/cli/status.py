@@ -35,6 +35,11 @@ class Status:
         self._text, self._since = text, time.monotonic()
         self._draw()
 
+    def tick(self) -> None:
+        """Let the time be seen of what was shown before there was an event loop."""
+        if self._drawn:
+            self._draw()
+
     def clear(self) -> None:
         """Make room for something that stays."""
         if self._drawn:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import PROTOCOLS, add_workspace
@@ -53,10 +54,15 @@ def run(options: argparse.Namespace) -> int:
         value = listed[0] if single else listed
         print_json(value, indent=2)
         return 0
-    width = max((len(item.name) for item in mounted), default=0)
-    for item in mounted:
-        effects = ",".join(sorted(item.tool.effects)) or "none"
-        print(f"{item.name:<{width}}  {effects:<6}  {_first_line(item.tool)}")
+    rows = [
+        (item.name, ",".join(sorted(item.tool.effects)) or "none", _first_line(item.tool))
+        for item in mounted
+    ]
+    wide, wider = (max((len(row[column]) for row in rows), default=0) for column in (0, 1))
+    for name, effects, text in rows:
+        print(f"{name:<{wide}}  {effects:<{wider}}  {text}")
+    if not rows:
+        print("whence tools: there are none", file=sys.stderr)
     return 0
 
 

@@ -23,7 +23,7 @@ from whence.errors import InvalidArgs
 from whence.shapes.call import Reply
 from whence.shapes.command import CommandsOf
 from whence.shapes.json import JSONObject
-from whence.shapes.tool import Effect, Example, Freeform, Handler, Sandbox, Tool, Touches
+from whence.shapes.tool import Effect, Example, Freeform, Handler, Legacy, Sandbox, Tool, Touches
 
 PORTS = "ports"
 """A parameter of this name receives the ports to the world and is hidden from the model."""
@@ -44,6 +44,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
     aliases: Iterable[str] = (),
     argument_aliases: Mapping[str, str] | None = None,
     freeform: Freeform | None = None,
+    legacy: Legacy | None = None,
     source: str = "python",
     notes: str = "",
 ) -> Callable[[Callable[..., Any]], Tool]:
@@ -54,6 +55,8 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
     `output` gives the result's type where the function returns a `Reply`.
     A function that is not async runs in a thread, so that it cannot hold up others.
     """
+    if callable(name):
+        raise TypeError("@tool was written without brackets; write @tool()")
 
     def wrap(function: Callable[..., Any]) -> Tool:
         typed = partial(_typed, function, output)
@@ -76,6 +79,7 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
             touches=touches,
             commands=commands,
             freeform=freeform,
+            legacy=legacy,
             source=source,
             notes=notes,
         )
@@ -83,6 +87,9 @@ def tool(  # noqa: PLR0913 - these are the fields of a tool, all optional and by
 
     return wrap
 
+
+builtin = partial(tool, source="builtin")
+"""The same for a tool of ours, whose types are looked at only when somebody asks for them."""
 
 Typed: TypeAlias = tuple[JSONObject, JSONObject | None, Handler | None]
 """The schemas of arguments and result, and the handler."""
@@ -242,7 +249,7 @@ def _handler(
         return result
 
     async def call_in_thread(given: JSONObject, ports: object, /) -> object:
-        from whence.declare.threads import in_thread
+        from whence.shapes.threads import in_thread
 
         return await in_thread(partial(function, **bound(given, ports)))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from whence.declare.yaml_text import load_yaml
 from whence.errors import NotFound, ParseError
 from whence.shapes.policy import Mode
 
@@ -40,7 +41,7 @@ def find_mode(slug: str, custom: Mapping[str, Mode]) -> Mode:
 def parse_modes(text: str, source: str) -> dict[str, Mode]:
     """The modes of a `customModes` file; one wrong mode makes the whole file wrong."""
     try:
-        loaded = yaml.load(_plain(text), Loader=yaml.CSafeLoader)
+        loaded = load_yaml(_plain(text))
     except yaml.YAMLError as error:
         raise ParseError(f"{source} is not YAML: {error}", "Correct it there.") from None
     listed = loaded.get("customModes") if isinstance(loaded, dict) else None

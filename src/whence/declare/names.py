@@ -19,6 +19,10 @@ _KEPT_BEFORE_HASH = 55
 _MIN_LIKENESS = 60
 _LONGEST_GUESS = 256
 
+CANONICAL = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,128}(?<!\.)")
+"""What a tool may be called."""
+HOW_TO_NAME = "Use 1 to 128 letters, digits, `_`, `-` and `.`, with no dot at either end."
+
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 _LEGAL_START = re.compile(r"[A-Za-z_]")
 

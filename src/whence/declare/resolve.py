@@ -28,7 +28,9 @@ def _words(text: str) -> frozenset[str]:
 _SOURCES = ("command", "agent", "mcp_server", "python", "catalog")
 _ATTRIBUTES = {
     "builtin": _words("name catalog include includes description timeout network freeform"),
-    "command": _words("name command description timeout max_output cwd env network effects"),
+    "command": _words(
+        "name command description timeout max_output cwd env network sandbox effects"
+    ),
     "agent": _words("name agent local description timeout"),
     "mcp_server": _words(
         "name mcp_server include includes strict client_id_env client_secret_env headers_env env"

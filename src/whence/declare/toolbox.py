@@ -129,6 +129,9 @@ def _is_open(schema: JSONObject) -> bool:
 
 
 def _check_schema_shape(tool: Tool) -> None:
+    given: object = tool
+    if not isinstance(given, Tool):
+        raise InvalidArgs(f"{given!r} is no tool", "Make one of a function with @whence.tool().")
     if (
         not isinstance(tool.input_schema, dict)
         or tool.input_schema.get("type", "object") != "object"

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from whence.chatmd.suggest import closest, quoted
+from whence.declare.names import CANONICAL, HOW_TO_NAME
 from whence.declare.report import Report
 from whence.shapes.document import Element, truth
 from whence.shapes.tool import Effect
@@ -26,7 +27,6 @@ _HOST = re.compile(
 )
 _NETWORK = re.compile(r"[0-9A-Fa-f:.]+/\d{1,3}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_TOOL_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,128}(?<!\.)")
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Value = TypeVar("Value")
@@ -192,10 +192,9 @@ def tool_name(element: Element, report: Report) -> str | None:
         return None
 
     def read(value: str) -> str | None:
-        return value if _TOOL_NAME.fullmatch(value) else None
+        return value if CANONICAL.fullmatch(value) else None
 
-    hint = "Use 1 to 128 letters, digits, `_`, `-` and `.`, with no dot at either end."
-    return _read(element, "name", report, read, hint)
+    return _read(element, "name", report, read, HOW_TO_NAME)
 
 
 def _read(

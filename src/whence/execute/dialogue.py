@@ -28,10 +28,9 @@ class Dialogue:
     """One running program; iterate it for its lines. Make it with `Dialogue.start`."""
 
     def __init__(self, process: subprocess.Popen[bytes], grace_s: float) -> None:
-        ask, kill = (
-            partial(_signal, process, number) for number in (signal.SIGTERM, signal.SIGQUIT)
-        )
-        # The launcher is asked even for the hard end: only it knows what is left to be ended.
+        from whence.execute.sandbox.launched import endings
+
+        ask, kill = endings(process)
         self._child = Child(process, ask=ask, kill=kill, grace_s=grace_s)
         self._process = process
         self._said = asyncio.StreamReader(limit=LONGEST_LINE)
@@ -58,7 +57,9 @@ class Dialogue:
             "parent": os.getpid(), "landlock": None, "seccomp": None,
         }  # fmt: skip
         try:
-            process = await started(partial(launch, orders, subprocess.PIPE), undo=_abandon)
+            process = await started(
+                partial(launch, orders, subprocess.PIPE, subprocess.PIPE), undo=_abandon
+            )
         except OSError as error:
             raise Unavailable(
                 f"cannot run {argv[0]!r}: {error.strerror}", "Check the program and its limits."
@@ -173,11 +174,6 @@ def _check_directory(cwd: str) -> None:
 
 def _same(protocol: asyncio.Protocol) -> asyncio.Protocol:
     return protocol
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    if process.returncode is None:
-        process.send_signal(number)
 
 
 def _abandon(process: subprocess.Popen[bytes]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-from types import TracebackType
 from typing import Self
 
 from whence.execute import names
@@ -38,12 +37,7 @@ class Draft:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.close(self.descriptor)
         if self._name:
             names.unlink_if_there(self._directory, self._name)

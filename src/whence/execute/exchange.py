@@ -33,8 +33,6 @@ class Route:
     addresses: Sequence[str]
     """Checked; tried in this order. Nothing else is connected to, whatever the name says now."""
     tls: ssl.SSLContext
-    proxy: str | None = None
-    """Asked instead of the addresses."""
 
 
 def page_url(text: str) -> httpx2.URL:
@@ -75,9 +73,7 @@ async def exchange(
         TimedOut: The server said nothing for too long.
     """
     try:
-        async with httpx2.AsyncHTTPTransport(
-            verify=route.tls, trust_env=False, proxy=route.proxy
-        ) as transport:
+        async with httpx2.AsyncHTTPTransport(verify=route.tls, trust_env=False) as transport:
             response = await _ask(transport, url, route, limits.silence_s)
             try:
                 yield response
@@ -106,8 +102,6 @@ async def read_body(response: httpx2.Response, limits: FetchLimits) -> bytes:
 async def _ask(
     transport: httpx2.AsyncHTTPTransport, url: httpx2.URL, route: Route, silence_s: float
 ) -> httpx2.Response:
-    if route.proxy is not None:
-        return await transport.handle_async_request(_request(url, None, silence_s, silence_s))
     *others, last = route.addresses
     for address in others:
         patience = min(silence_s, _NEXT_ADDRESS_S)
@@ -118,14 +112,12 @@ async def _ask(
     return await transport.handle_async_request(_request(url, last, silence_s, silence_s))
 
 
-def _request(
-    url: httpx2.URL, address: str | None, silence_s: float, connect_s: float
-) -> httpx2.Request:
+def _request(url: httpx2.URL, address: str, silence_s: float, connect_s: float) -> httpx2.Request:
     """A request to an address that speaks, in its header and in TLS, of the host by name."""
     timeout = httpx2.Timeout(silence_s, connect=connect_s)
     return httpx2.Request(
         "GET",
-        url if address is None else url.copy_with(host=address),
+        url.copy_with(host=address),
         headers={"host": url.netloc.decode("ascii"), **_HEADERS},
         extensions={"timeout": timeout.as_dict(), "sni_hostname": url.raw_host.decode("ascii")},
     )

@@ -77,7 +77,7 @@ async def execute(
     except OSError as error:
         shown = str(error.filename or admitted.mounted.name)
         return Ended(fault=Fault.of(os_error(error, shown)))
-    except Exception as error:  # noqa: BLE001 - the one place where a tool's bug becomes a value
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - here a tool's bug becomes a value
         return _bug(admitted, error)
 
 
@@ -132,8 +132,8 @@ def _unavailable(admitted: Admitted) -> Fault:
     if tool.source == "builtin":
         return Fault(
             "UNAVAILABLE",
-            f"{tool.name} needs a conversation, and there is none here",
-            "Declare it in an agent file, and have `whence run` run that.",
+            f"{tool.name} is declared, and nothing here can carry it out",
+            "Use another tool; one that needs a conversation, such as fork, works in `whence run`.",
         )
     return Fault(
         "UNAVAILABLE",
@@ -154,7 +154,7 @@ def _timeout(admitted: Admitted) -> Fault:
 def _bug(admitted: Admitted, error: BaseException) -> Ended:
     name = admitted.mounted.name
     own = admitted.mounted.tool.source == "builtin"
-    said = type(error).__name__ if own else f"{type(error).__name__}: {error}"
+    said = type(error).__name__ if own else _readable(f"{type(error).__name__}: {error}")
     fault = Fault(
         "EXECUTION_FAILED",
         f"{name} failed: {said}",

@@ -50,17 +50,8 @@ class WorkspaceFiles(ConfinedFiles):
         with self._parent(path) as (directory, name), translated(path):
             label = self._label(path)
             self._edits.begin(label, directory, name, keep=False)
-            descriptor, is_new = _open_to_append(directory, name)
-            try:
-                before = os.fstat(descriptor)
-                require_regular(path, before)
-                _append_whole(descriptor, data, before.st_size)
-            except BaseException:
-                if is_new:
-                    names.unlink_if_there(directory, name)
-                raise
-            finally:
-                os.close(descriptor)
+            while not (_append_to(path, directory, name, data) or _create(directory, name, data)):
+                pass  # somebody made or removed it in between
             self._edits.appended(label, directory, name, data)
 
     def change(self, changes: Sequence[Change]) -> None:
@@ -297,13 +288,31 @@ def _require_writable(path: str, directory: int, name: str, found: os.stat_resul
         )
 
 
-def _open_to_append(directory: int, name: str) -> tuple[int, bool]:
-    """A descriptor, and whether the file is new."""
+def _append_to(path: str, directory: int, name: str, data: bytes) -> bool:
+    """Add to a file; False: there is none."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        return os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=directory), True
-    except FileExistsError:
-        return os.open(name, flags, dir_fd=directory), False
+        descriptor = os.open(name, flags, dir_fd=directory)
+    except FileNotFoundError:
+        return False
+    try:
+        before = os.fstat(descriptor)
+        require_regular(path, before)
+        _append_whole(descriptor, data, before.st_size)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _create(directory: int, name: str, data: bytes) -> bool:
+    """Make a file; False: there is one."""
+    with Draft(directory, None) as draft:
+        names.write_whole(draft.descriptor, data)
+        try:
+            draft.take(name)
+        except FileExistsError:
+            return False
+    return True
 
 
 def _append_whole(descriptor: int, data: bytes, size_before: int) -> None:

@@ -101,14 +101,7 @@ class Http:
                 f"Allowed are: {', '.join(allow.hosts) or 'none'}.",
                 details={"url": str(url)},
             )
-        proxy = _proxy(url.scheme, f"{host}:{port}") if allow.proxy else None
-        try:
-            addresses = await reachable(host, port, allow.networks, self._resolve)
-        except Unavailable:  # behind a proxy there may be no names, and then the proxy has them
-            if proxy is None:
-                raise
-            addresses = ()
-        return Route(addresses, self._tls, proxy)
+        return Route(await reachable(host, port, allow.networks, self._resolve), self._tls)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -172,13 +165,3 @@ def _status_error(status: int, url: str, retry_after: str | None) -> WhenceError
     if status >= 500:
         return Unavailable(message, "The server is in trouble: try again later.", details=details)
     return ExecutionFailed(message, "Check the address and its query.", details=details)
-
-
-def _proxy(scheme: str, host: str) -> str | None:
-    from urllib.request import getproxies, proxy_bypass
-
-    proxies = getproxies()
-    found = proxies.get(scheme) or proxies.get("all")
-    if not found or proxy_bypass(host):
-        return None
-    return found if "://" in found else f"http://{found}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,7 +40,7 @@ from whence.provider.model import Model
 from whence.provider.recorded import RecordedModel
 from whence.provider.wire import mend
 from whence.shapes.call import Call, Outcome
-from whence.shapes.item import Message
+from whence.shapes.item import Item, Message
 from whence.shapes.policy import Policy
 from whence.shapes.tool import Tool
 from whence.shapes.web import PUBLIC
@@ -62,6 +62,10 @@ class Agent:
         transcript: str | os.PathLike[str] | None = None,
         **options: Unpack[Options],
     ) -> None:
+        unknown = options.keys() - Options.__annotations__.keys()
+        if unknown:
+            known = ", ".join(Options.__annotations__)
+            raise TypeError(f"there is no option {min(unknown)!r}; there are {known}")
         self.file = file
         self.workspace = os.fspath(workspace)
         self.policy = options.get("policy", Policy())
@@ -108,7 +112,7 @@ class Agent:
         """
         name = os.fspath(path)
         file = load_runnable(name, os.fspath(workspace))
-        transcript = None if ephemeral else _copied(name, output)
+        transcript = None if ephemeral else _free(name, output)
         return cls(file, workspace, transcript=transcript, **options)
 
     async def run(
@@ -204,6 +208,8 @@ class Agent:
         )  # fmt: skip
         if notice is not None:
             emit(Notice(notice))
+        if self._transcript is not None:
+            _copy(self.file.path, self._transcript)
         try:
             return await self._in_session(emit, model, partial(self._answer, asked))
         finally:
@@ -286,7 +292,7 @@ class Agent:
             self._transcript, inline=self.file.resolved.config.show_tool_call, say=scope.say
         )
         with transcript:
-            new = [asked] if asked is not None else []
+            new = [] if asked is None or _is_waiting(asked, items) else [asked]
             result = await converse(self.file, scope, items, new, transcript)
             transcript.invite()
         return result
@@ -324,22 +330,36 @@ class Agent:
             ) from None
 
 
-def _copied(path: str, output: str | os.PathLike[str] | None) -> str:
-    """The file that runs are added to."""
-    if output is None:
-        return path
-    import shutil
+def _is_waiting(asked: Message, items: Sequence[Item]) -> bool:
+    """Whether a run that failed has left these words at the end: they are not said twice."""
+    last = items[-1] if items else None
+    return (
+        isinstance(last, Message)
+        and last.role == asked.role
+        and last.text.strip() == asked.text.strip()
+    )
 
-    if os.path.exists(output):
+
+def _free(path: str, output: str | os.PathLike[str] | None) -> str | os.PathLike[str]:
+    """The file that runs are added to; one that is still to be made is not there yet."""
+    if output is not None and os.path.exists(output):
         raise Conflict(
             f"{os.fspath(output)!r} is there already", "Run that file itself, or name another."
         )
+    return path if output is None else output
+
+
+def _copy(path: str, output: Path) -> None:
+    """Make the file that runs are added to; once they can begin, for a failed start leaves none."""
+    if output.exists():
+        return
+    import shutil
+
     shutil.copyfile(path, output)
     payloads = os.path.join(os.path.dirname(os.path.abspath(path)), ".chatmd")
     beside = os.path.join(os.path.dirname(os.path.abspath(output)), ".chatmd")
     if os.path.isdir(payloads) and payloads != beside:
         shutil.copytree(payloads, beside, dirs_exist_ok=True)
-    return os.fspath(output)
 
 
 def _ignore(_: News) -> None:

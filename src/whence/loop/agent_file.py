@@ -83,7 +83,7 @@ def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFi
     source = read_file(path)
     reach = Reach(path, workspace)
     try:
-        expanded = expand(source, path, reach.read)
+        expanded = expand(source, path, reach.read, os.path.realpath(path))
         resolved = resolve(
             expanded.document,
             catalogs=Catalogs(),
@@ -173,9 +173,10 @@ def read_file(path: str) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError:
-        raise NotFound(f"no such file: {path!r}", "Check the path.") from None
+        raise NotFound(f"no such file: {path!r}", _closest_file(path)) from None
     except (OSError, ValueError) as error:
-        raise InvalidArgs(f"{path!r} cannot be read: {error}", "Check the path.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidArgs(f"{path!r} cannot be read: {reason}", "Check the path.") from None
     found = os.fstat(descriptor)
     if not stat.S_ISREG(found.st_mode):
         os.close(descriptor)
@@ -186,6 +187,18 @@ def read_file(path: str) -> bytes:
                 f"{path!r} has {found.st_size} bytes", f"At most {LARGEST} are read."
             )
         return file.read()
+
+
+def _closest_file(path: str) -> str:
+    """What to do about a path that leads to nothing."""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(path)
+    try:
+        close = get_close_matches(name, os.listdir(folder or "."), n=1)
+    except OSError:
+        close = []
+    return f"Did you mean {os.path.join(folder, close[0])}?" if close else "Check the path."
 
 
 def replace_file(path: str, content: bytes) -> None:
@@ -224,8 +237,20 @@ def _glimpse(path: str, name: str) -> Tool:
         raise InvalidArgs(f"{path!r} is not Python: {error}", "Correct it there.") from None
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            _check_typed(path, node)
             return Tool(name, ast.get_docstring(node) or name, {"type": "object"}, None)
         targets = node.targets if isinstance(node, ast.Assign) else []
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             return Tool(name, name, {"type": "object"}, None)
     raise NotFound(f"{path!r} has no function {name!r}", "Check the name behind the colon.")
+
+
+def _check_typed(path: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    given = function.args
+    for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+        if parameter.annotation is None:
+            raise InvalidArgs(
+                f"{path}:{parameter.lineno}: parameter {parameter.arg!r} of {function.name} has no"
+                " type",
+                f"Write one, such as {parameter.arg}: str.",
+            )

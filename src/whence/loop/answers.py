@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from whence.declare.yaml_text import load_yaml
 from whence.errors import Conflict
 from whence.loop.own import DIRECTORY, rewrite
 
@@ -28,14 +29,14 @@ def remember(workspace: str, rule: str) -> None:
 def added(text: str, rule: str) -> str:
     """The text of a settings file with one more answer."""
     try:
-        before = yaml.load(text, Loader=yaml.CSafeLoader) or {}
+        before = load_yaml(text) or {}
         listed = before.get(KEY) or []
         if rule in listed:
             return text
         quoted = yaml.safe_dump(rule, default_style='"', width=len(rule) * 10 + 100).strip()
         after = _inserted(text, quoted)
         wanted = {**before, KEY: [*listed, rule]}
-        same = yaml.load(after, Loader=yaml.CSafeLoader) == wanted
+        same = load_yaml(after) == wanted
     except (yaml.YAMLError, AttributeError, TypeError):
         same = False
     if not same:

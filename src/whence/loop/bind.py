@@ -154,7 +154,7 @@ async def run_child(
 
 
 async def ask_agent(file: AgentFile, asked: Message, scope: Scope) -> str:
-    """The words of another agent, for a message that names it; its doings have a name, not a call."""
+    """The words of another agent, for a message that names it; what it does is no call's."""
     no_call = scope.session.claim(f"agent-{os.path.basename(file.path).partition('.')[0]}")
     reply = await run_child(file, [asked], scope, no_call)
     return _value(reply.value)

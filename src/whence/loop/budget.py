@@ -31,7 +31,11 @@ class Budget:
     taken: int = 0
     """Turns."""
     unpriced: bool = False
-    """Whether tokens were used whose price nobody said."""
+    """Whether something was used whose price nobody said."""
+    uncounted: bool = False
+    """Whether an answer came without a word about its tokens."""
+    told: bool = False
+    """Whether a person knows of that."""
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,21 +68,24 @@ class Budget:
     def spend(self, usage: Usage) -> None:
         """Count what an answer used."""
         self.spent += usage
-        if usage.cost is None and usage.input_tokens + usage.output_tokens:
-            self.unpriced = True
+        self.unpriced = self.unpriced or usage.cost is None
+        self.uncounted = self.uncounted or not usage.input_tokens + usage.output_tokens
         if self.parent is not None:
             self.parent.spend(usage)
 
-    def price_unknown(self) -> bool:
-        """Whether a limit of money, here or above, has just become one that cannot be kept.
+    def unkept(self) -> list[str]:
+        """Limits, here or above, of which it has just come out that they cannot be kept.
 
-        It is given up then, and a person has to be told once.
+        Money is given up then; tokens count as far as they are told. A person has to know once.
         """
-        above = self.parent is not None and self.parent.price_unknown()
-        if self.dollars is None or not self.unpriced:
-            return above
-        self.dollars = None
-        return True
+        found = self.parent.unkept() if self.parent is not None else []
+        if self.dollars is not None and self.unpriced:
+            self.dollars = None
+            found.append("dollars")
+        if self.tokens is not None and self.uncounted and not self.told:
+            self.told = True
+            found.append("tokens")
+        return found
 
     @property
     def seconds_left(self) -> float | None:

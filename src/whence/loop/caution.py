@@ -10,7 +10,7 @@ from whence.shapes.policy import Rule, Verdict
 from whence.shapes.tool import Effect
 
 _QUIET = frozenset({Effect.READ})
-_SOURCE = "the embedded model, which is often wrong"
+_SOURCE = "the embedded model (it is often wrong)"
 
 
 def cautious(session: Session, model: Model) -> Session:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 
 from whence.chatmd.payloads import is_payload, load
 from whence.chatmd.render import SUFFIXES
-from whence.errors import WhenceError
+from whence.chatmd.scan import to_text
+from whence.errors import InvalidArgs, WhenceError
 from whence.loop.agent_file import AgentFile, Reach, read_file
 from whence.loop.transcript import COMPACTED, FAILED, INCOMPLETE, REDACTED
 from whence.provider import openai_responses
@@ -38,6 +40,8 @@ from whence.shapes.item import (
     ToolOutcome,
 )
 
+DATA = "data:"
+"""Begins an address that is the thing itself."""
 _NONE: Mapping[int, tuple[Part, ...]] = {}
 _SUMMARY = re.compile(rf"{COMPACTED} (\d+)").fullmatch
 
@@ -135,23 +139,30 @@ class Reader:
         fetched = self._fetched.get(element.span.start)
         if fetched is not None:
             yield from fetched
+        elif element.tag == "import":  # only what a person says is imported
+            yield Text(to_text(self.agent.document.source[slice(*element.span)]))
         elif element.tag == "agent":
             self.notes.append(f"<agent src={src!r}> is answered when the file is run")
+        elif element.tag == "img" and src.startswith(DATA):
+            yield from self._read(element, lambda: picture("data:…", _spelled_out(src)))
         elif element.tag == "img" and not element.flag("local"):
             yield Image(Link(src))
         elif not element.flag("local"):
             self.notes.append(f"<{element.tag} src={src!r}> is fetched when the file is run")
         else:
-            yield from self._local(element, src)
+            yield from self._read(element, lambda: self._local(element, src))
 
-    def _local(self, element: said.Element, src: str) -> Iterator[Part]:
+    def _local(self, element: said.Element, src: str) -> Part:
+        if is_payload(src):
+            return _stored(element, load(Path(self.agent.path), src))
+        base = self.agent.expanded.origin(element.span.start)[0]
+        data = read_file(self._reach.find(src, base))
+        return picture(src, data) if element.tag == "img" else Text(_words(element, src, data))
+
+    def _read(self, element: said.Element, part: Callable[[], Part]) -> Iterator[Part]:
+        """The part, if it can be had."""
         try:
-            if is_payload(src):
-                yield _stored(element, load(Path(self.agent.path), src))
-                return
-            base = self.agent.expanded.origin(element.span.start)[0]
-            data = read_file(self._reach.find(src, base))
-            yield picture(src, data) if element.tag == "img" else Text(_words(element, src, data))
+            yield part()
         except WhenceError as error:
             self.notes.append(f"<{element.tag}>: {error.message}")
 
@@ -221,6 +232,16 @@ def _words(element: said.Element, src: str, data: bytes) -> str:
 
     form = Form.MARKDOWN if element.flag("markdown") else Form.SOURCE
     return local_document(src, data, Form.TEXT if element.flag("strip") else form)
+
+
+def _spelled_out(uri: str) -> bytes:
+    """What stands in a `data:` address."""
+    head, _, body = uri.partition(",")
+    try:
+        return base64.b64decode(body) if head.endswith(";base64") else unquote_to_bytes(body)
+    except ValueError as error:
+        hint = "Write data:image/png;base64, and the picture, or name a file."
+        raise InvalidArgs(f"a data: address cannot be read: {error}", hint) from None
 
 
 def picture(src: str, data: bytes) -> Image:

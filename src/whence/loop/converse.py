@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
+from functools import partial, reduce
 
 from whence.errors import ExecutionFailed, InvalidArgs, UsageError
 from whence.loop.agent_file import AgentFile
@@ -13,11 +14,11 @@ from whence.loop.conversation import broke_off
 from whence.loop.models import choose_model
 from whence.loop.news import Result
 from whence.loop.output import read_output
-from whence.loop.request import opening, settings_of
+from whence.loop.request import in_mode, opening, settings_of
 from whence.loop.scope import Scope
 from whence.loop.transcript import Transcript
 from whence.loop.turns import PARALLEL, Run, answer_calls, ask
-from whence.provider.exchange import Completion, Settings
+from whence.provider.exchange import Completion, Settings, ToolChoice
 from whence.provider.model import Model
 from whence.provider.xml_stream import definitions_of
 from whence.shapes.declaration import Config
@@ -26,6 +27,10 @@ from whence.shapes.json import JSONValue
 
 _CORRECTIONS = 2
 """How often a model may correct an answer that does not fit the agent's output schema."""
+_UNKEPT = {
+    "dollars": "the price of {} is not known: a budget in dollars cannot be kept",
+    "tokens": "{} does not say how many tokens it uses: a budget of tokens cannot be kept",
+}
 _GO_ON = "Your last answer broke off. Go on where it ended."
 
 
@@ -81,8 +86,11 @@ def _begin(
 ) -> tuple[Run, Settings]:
     """Give the model what was said; write into the transcript what is new."""
     config, session = file.resolved.config, scope.session
-    opened = opening(config, session.toolbox, session.policy.mode, items)
+    allowed = reduce(in_mode, session.policy.ceiling, session.toolbox)
+    opened = opening(config, allowed, session.policy.mode, items)
     settings = settings_of(file, opened.system, model.id)
+    if scope.parallel == 1:
+        settings = replace(settings, tool_choice=ToolChoice(parallel=False))
     transcript.words = definitions_of(opened.tools) if opened.xml else None
     run = Run(
         partial(model.converse, settings, opened.tools, xml=opened.xml), session, transcript,
@@ -191,6 +199,5 @@ class _Answer:
             self._run.say("the model has answered nothing")
 
     def _say_what_is_unknown(self) -> None:
-        if self._run.budget.price_unknown():
-            model = self._model.id
-            self._run.say(f"the price of {model} is not known: a budget in dollars cannot be kept")
+        for what in self._run.budget.unkept():
+            self._run.say(_UNKEPT[what].format(self._model.id))

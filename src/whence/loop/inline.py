@@ -15,7 +15,7 @@ import msgspec
 from whence.errors import PermissionDenied, WhenceError
 from whence.execute.http import Http
 from whence.loop.agent_file import AgentFile, Reach, load_runnable, read_file
-from whence.loop.conversation import Reader, picture
+from whence.loop.conversation import DATA, Reader, picture
 from whence.loop.scope import Scope
 from whence.shapes import document as said
 from whence.shapes.item import Message, Part, Text
@@ -37,7 +37,7 @@ async def fetch(file: AgentFile, scope: Scope, ask: Ask) -> dict[int, tuple[Part
         try:
             parts[element.span.start] = await _brought(element, file, scope, ask)
         except WhenceError as error:
-            scope.say(f"<{element.tag}>: {error.message}")
+            scope.say(f"<{element.tag}>: {error.message.rstrip('.')}. {error.suggestion}")
             parts[element.span.start] = ()
     return parts
 
@@ -49,10 +49,14 @@ def _elsewhere(document: said.Document) -> Iterator[said.Element]:
 
 def _named(parts: Iterable[said.Part]) -> Iterator[said.Element]:
     for part in parts:
-        if isinstance(part, said.Element) and (
-            part.tag == "agent" or (part.tag in ("doc", "img") and not part.flag("local"))
-        ):
+        if isinstance(part, said.Element) and (part.tag == "agent" or _is_remote(part)):
             yield part
+
+
+def _is_remote(element: said.Element) -> bool:
+    if element.tag not in ("doc", "img") or element.flag("local"):
+        return False
+    return element.tag == "doc" or not (element.get("src") or "").startswith(DATA)
 
 
 async def _brought(

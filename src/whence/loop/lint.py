@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 
-from whence.errors import WhenceError
+from whence.errors import Unavailable, WhenceError
 from whence.gate.mode import group_of
 from whence.loop.agent_file import AgentFile, Reach
 from whence.loop.locked import compare, compare_servers
+from whence.loop.measure import program_path
 from whence.loop.settings import load_mode
 from whence.shapes.declaration import ShellCommand
 from whence.shapes.document import Diagnostic, Element, Severity, Span, places
@@ -21,28 +21,45 @@ _WORDS = ("user", "system", "developer", "msg", "assistant")
 
 def lint(agent: AgentFile, workspace: str, *, locked: bool = False) -> list[Diagnostic]:
     """Warnings and errors beyond what the file's text alone shows; also what is not as pinned."""
-    found = [*_commands(agent), *_files(agent, workspace), *_mode(agent, workspace), *_mix(agent)]
+    found = [
+        *_commands(agent, workspace),
+        *_files(agent, workspace),
+        *_mode(agent, workspace),
+        *_mix(agent),
+        *_scripts(agent),
+        *_model(agent),
+    ]
     found += _unpinned(agent, workspace) if locked else ()
     return _placed(agent.document.source, found)
 
 
-def _commands(agent: AgentFile) -> Iterator[Diagnostic]:
-    """Programs that are not on PATH."""
+def _commands(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
+    """Programs that a run would not find."""
     for name, binding in agent.resolved.bindings.items():
         if isinstance(binding, ShellCommand):
-            program = "".join(part for part in binding.argv[0] if isinstance(part, str))
-            yield from _program(program, f"tool {name!r}", agent.resolved.spans[name])
+            place = "on the sandbox's PATH, which has the system's programs only"
+            span = agent.resolved.spans[name]
+            yield from _program(binding, workspace, f"tool {name!r}", place, span)
     for server in agent.resolved.servers:
         if server.argv:
-            yield from _program(server.argv[0], f"server {server.label!r}", server.span)
+            words = tuple((word,) for word in server.argv)
+            command = ShellCommand(words, env=("PATH",), cwd=server.cwd)
+            of = f"server {server.label!r}"
+            yield from _program(command, workspace, of, "on PATH", server.span)
 
 
-def _program(program: str, of: str, span: Span) -> Iterator[Diagnostic]:
-    if shutil.which(program) is None:
+def _program(
+    command: ShellCommand, workspace: str, of: str, place: str, span: Span
+) -> Iterator[Diagnostic]:
+    try:
+        program_path(command, workspace, os.environ)
+    except Unavailable:
+        program = "".join(part for part in command.argv[0] if isinstance(part, str))
+        where = "there" if "/" in program else place
         yield _found(
             "missing-command",
-            f"{program!r}, the command of {of}, is not on PATH.",
-            "Install it, or give its path.",
+            f"{program!r}, the command of {of}, is not {where}.",
+            "Install it, or give its path from the workspace, as in .venv/bin/pytest.",
             span,
         )
 
@@ -60,13 +77,26 @@ def _files(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
 
 def _file(element: Element, agent: AgentFile, reach: Reach) -> Iterator[Diagnostic]:
     src = element.get("src")
-    if element.tag not in ("doc", "img", "agent") or not src or not element.flag("local"):
+    if element.tag not in ("doc", "img", "agent") or not src:
+        return
+    code, is_local = "unreachable-file", element.tag == "agent" or element.flag("local")
+    if not is_local:
+        known = ("http://", "https://", *(["data:"] if element.tag == "img" else []))
+        if not src.startswith(known):
+            said = f"<{element.tag}>: {src!r} is no address."
+            yield _found(code, said, "Write local behind it if it is a file.", element.span)
         return
     try:
         reach.find(src, agent.expanded.origin(element.span.start)[0])
     except WhenceError as error:
-        code = "unreachable-file"
         yield _found(code, f"<{element.tag}>: {error.message}.", error.suggestion, element.span)
+
+
+def _scripts(agent: AgentFile) -> Iterator[Diagnostic]:
+    """What is written for another program, and may be what keeps the agent in check there."""
+    for element in agent.document.tagged("script"):
+        said = "Scripts are not run here: what this one would check or change, it does not."
+        yield _found("idle-script", said, "Use rules, modes and budgets.", element.span)
 
 
 def _mode(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
@@ -90,6 +120,19 @@ def _mode(agent: AgentFile, workspace: str) -> Iterator[Diagnostic]:
                 "Remove the tool, or choose another mode.",
                 agent.resolved.spans[tool.name],
             )
+
+
+def _model(agent: AgentFile) -> Iterator[Diagnostic]:
+    """A model of a provider that does not exist."""
+    from whence.provider.catalog import provider_of
+
+    name, config = agent.resolved.config.model or "", agent.document.config
+    if config is None or "/" not in name or name.startswith(("local/", "script/", "replay/")):
+        return
+    try:
+        provider_of(name)
+    except WhenceError as error:
+        yield _found("unknown-model", f"{error.message}.", error.suggestion, config.span)
 
 
 def _mix(agent: AgentFile) -> Iterator[Diagnostic]:

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from whence.declare.yaml_text import load_yaml
 from whence.errors import ParseError, PermissionDenied
 from whence.loop.digest import digest, inside
 from whence.loop.own import DIRECTORY, rewrite
@@ -170,7 +171,7 @@ def parse_pins(text: str) -> Pins:
         ParseError: it is not what this program wrote.
     """
     try:
-        loaded = yaml.load(text, Loader=yaml.CSafeLoader) or {"version": 1, "agents": {}}
+        loaded = load_yaml(text) or {"version": 1, "agents": {}}
         _check_version(loaded["version"])
         return {
             str(agent): {str(tool): _pin(entry) for tool, entry in tools.items()}

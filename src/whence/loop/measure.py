@@ -133,7 +133,7 @@ def program_path(command: ShellCommand, workspace: str, environ: Mapping[str, st
             return path
     raise Unavailable(
         f"cannot run {name!r}: there is no such program",
-        "Install the program, or name one that is on the PATH.",
+        "Install the program, or give its path from the workspace, as in .venv/bin/pytest.",
         details={"path": search},
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from whence.declare.yaml_text import load_yaml
 from whence.errors import NotFound, ParseError, Unavailable
 from whence.journal.artifacts import artifact_path
 from whence.journal.read import read_entries
@@ -79,7 +80,7 @@ def _embedded(reason: str) -> str:
 
 def _yaml(text: bytes, shown: str) -> object:
     try:
-        return yaml.load(text, Loader=yaml.CSafeLoader)
+        return load_yaml(text)
     except yaml.YAMLError as error:
         raise ParseError(f"{shown} is not YAML: {error}", "Correct it.") from None
 

@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from whence.errors import InvalidArgs, NotFound
+from whence.catalogs import NAMES, load_catalog
+from whence.errors import NotFound
 from whence.execute.ports import Ports
-from whence.loop.agent_file import AgentFile
-from whence.loop.bind import message_of, run_child
-from whence.loop.budget import Budget
-from whence.loop.conversation import Reader
-from whence.loop.models import choose_model
 from whence.loop.news import CallStarted, News, Notice
 from whence.loop.outcomes import shown
 from whence.loop.published_files import PublishedFiles
-from whence.loop.scope import Scope
+from whence.loop.question import shown as asked_of
 from whence.loop.session import Session
 from whence.loop.settings import stricter
 from whence.mcp.offer import Caller
-from whence.provider.mcp_sampling import encode_items
 from whence.provider.mcp_tools import decode_call, encode_result, encode_tool, hints
 from whence.shapes.approval import Answer, Question
 from whence.shapes.call import Call
-from whence.shapes.item import Item, Message
 from whence.shapes.json import JSONObject
 from whence.shapes.policy import WhyPolicy
-from whence.shapes.tool import Handler, Sandbox, Tool
+from whence.shapes.tool import Effect, Handler, Sandbox, Tool
+from whence.shapes.vision import is_image
+
+if TYPE_CHECKING:
+    from whence.loop.agent_file import AgentFile
 
 _TIMEOUT_MS = 600_000
-_DESCRIPTION = 300
+_ANYTHING: JSONObject = {"type": "object", "additionalProperties": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,9 @@ class Published:
         self._model = model
         self._say = say
         self._session = session
+        self._policy = session.policy
         self._is_news = False
+        self._listed: list[JSONObject] | None = None
         self._mount()
 
     def has_changed(self) -> bool:
@@ -92,6 +93,11 @@ class Published:
     def tools(self) -> list[JSONObject]:
         """The tools as the protocol shows them."""
         self._look()
+        if self._listed is None:
+            self._listed = self._list()
+        return self._listed
+
+    def _list(self) -> list[JSONObject]:
         demanded = self._session.policy.why in (WhyPolicy.REQUIRED, WhyPolicy.STRICT)
         listed: list[JSONObject] = []
         for mounted in self._session.toolbox:
@@ -100,8 +106,7 @@ class Published:
                 tool.pop("outputSchema", None)  # the protocol has none for other values
             agent = self._files.agents.get(mounted.name)
             if agent is not None:
-                effects = frozenset[Any]().union(*(one.effects for one in agent.resolved.tools))
-                tool["annotations"] = hints(replace(mounted.tool, effects=effects))
+                tool["annotations"] = hints(replace(mounted.tool, effects=_effects(agent)))
             listed.append(tool)
         return listed
 
@@ -117,8 +122,7 @@ class Published:
         mounted = session.toolbox.find(asked.name)
         given: Any = asked.arguments
         if mounted is not None and isinstance(given, Mapping):
-            reason = _meta(params).get("why")
-            given = {**({mounted.why_key: reason} if reason else {}), **given}
+            given = {**_reason(params, mounted.why_key), **given}
         unparsed = asked.text if asked.arguments is None else None
         _request.set(_Request(session, caller))
         outcome = await session.perform(
@@ -127,20 +131,28 @@ class Published:
         if mounted is None and outcome.fault is not None:
             raise NotFound(outcome.fault.message, outcome.fault.suggestion)
         answer = shown(asked, outcome)
-        if isinstance(outcome.result, dict):
+        if isinstance(outcome.result, dict) and not is_image(outcome.result):
             answer = replace(answer, structured=outcome.result)
         return encode_result(answer)[0]
 
+    def is_brief(self, tool: str) -> bool:
+        """Whether it only reads and writes files."""
+        mounted = self._session.toolbox.find(tool)
+        return mounted is not None and mounted.is_harmless and mounted.tool.source == "builtin"
+
     def prompts(self) -> list[JSONObject]:
         """The agent files as the protocol shows prompts."""
+        from whence.loop.published_prompts import arguments_of
+
         self._look()
         return [
             {
-                "name": name,
-                "description": _description(agent, self._workspace),
-                "arguments": _arguments(agent),
+                "name": mounted.wire,
+                "description": mounted.tool.description,
+                "arguments": arguments_of(self._files.agents[mounted.name]),
             }
-            for name, agent in self._files.agents.items()
+            for mounted in self._session.toolbox
+            if mounted.name in self._files.agents
         ]
 
     def prompt(self, name: str, arguments: Mapping[str, str]) -> JSONObject:
@@ -150,22 +162,16 @@ class Published:
             NotFound: There is no such prompt.
             InvalidArgs: An argument is missing, or nobody knows it.
         """
+        from whence.loop.published_prompts import messages_of
+
         self._look()
-        agent = self._files.agents.get(name)
-        if agent is None:
-            known = ", ".join(self._files.agents) or "none"
+        mounted = self._session.toolbox.find(name)
+        agent = self._files.agents.get(mounted.name) if mounted else None
+        if mounted is None or agent is None:
+            known = ", ".join(str(each["name"]) for each in self.prompts()) or "none"
             raise NotFound(f"there is no prompt {name!r}", f"Prompts: {known}.")
-        _check(name, arguments, agent)
-        items: list[Item] = [*Reader(agent, self._workspace).items()]
-        if arguments:
-            items.append(message_of(dict(arguments), agent.resolved.interface))
-        said, _ = encode_items([item for item in items if isinstance(item, Message)])
-        messages = [
-            {"role": message["role"], "content": block}
-            for message in said
-            for block in message["content"]
-        ]
-        return {"description": _description(agent, self._workspace), "messages": messages}
+        messages = messages_of(agent, arguments, self._workspace)
+        return {"description": mounted.tool.description, "messages": messages}
 
     def _look(self) -> None:
         if self._files.refresh():
@@ -174,18 +180,29 @@ class Published:
 
     def _mount(self) -> None:
         agents = [self._agent_tool(name) for name in self._files.agents]
-        self._session = self._session.child((*self._builtin, *agents), self._session.policy)
+        writing = _writing_tools() if self._files.has_sources else ()
+        rules = (*self._policy.rules, *self._files.protection(writing))
+        self._session = self._session.child(
+            (*self._builtin, *agents), replace(self._policy, rules=rules)
+        )
+        self._listed = None
 
     def _agent_tool(self, name: str) -> Tool:
-        agent = self._files.agents[name]
-        tool = _tool(name, agent)
-        description = _description(agent, self._workspace)
-        return replace(tool, description=description, handler=self._handler(name))
+        from whence.loop.published_prompts import description_of
 
-    def _handler(self, name: str) -> Handler:
+        agent = self._files.agents[name]
+        handler = self._handler(agent)
+        return replace(_tool(name, agent), description=description_of(agent), handler=handler)
+
+    def _handler(self, agent: AgentFile) -> Handler:
         async def run(arguments: JSONObject, ports: object, /) -> object:
+            from whence.loop.bind import message_of, run_child
+            from whence.loop.budget import Budget
+            from whence.loop.models import choose_model
+            from whence.loop.scope import Scope
+
             assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
-            agent, request = self._files.agents[name], _request.get()
+            request = _request.get()
             model, notice = choose_model(
                 self._model, agent.resolved.config.model, self._workspace, os.environ
             )
@@ -215,12 +232,42 @@ class Published:
         return run
 
 
-def known_tools(files: PublishedFiles, builtin: Iterable[Tool]) -> tuple[Tool, ...]:
-    """Whatever a rule may be about: what is published, and what published agents use."""
+def known_tools(files: PublishedFiles, builtin: Iterable[Tool], workspace: str) -> tuple[Tool, ...]:
+    """Whatever a rule may be about: what is published, and what published agents use.
+
+    Servers are not asked what they offer: their tools are known by `include`, or once pinned.
+    """
     known: dict[str, Tool] = {}
     for name, agent in files.agents.items():
-        known |= {tool.name: tool for tool in (*agent.resolved.tools, _tool(name, agent))}
+        used = (*agent.resolved.tools, *_server_tools(agent, workspace), _tool(name, agent))
+        known |= {tool.name: tool for tool in used}
     return (*(known | {tool.name: tool for tool in builtin}).values(),)
+
+
+def _server_tools(agent: AgentFile, workspace: str) -> list[Tool]:
+    from whence.loop.lock import Lock
+    from whence.loop.measure import agent_name
+
+    servers = agent.resolved.servers
+    pins = Lock(workspace).pins().get(agent_name(agent.path, workspace), {}) if servers else {}
+    pinned = [name for name, pin in pins.items() if pin.kind == "mcp"]
+    included = [name for server in servers for name in server.include or ()]
+    return [Tool(name, "", _ANYTHING, None, source="mcp") for name in {*pinned, *included}]
+
+
+@cache
+def _writing_tools() -> tuple[str, ...]:
+    tools = (tool for name in NAMES for tool in load_catalog(name))
+    return tuple({tool.name for tool in tools if Effect.WRITE in tool.effects})
+
+
+def _effects(agent: AgentFile) -> frozenset[Effect]:
+    """What it may do; of servers and other agents nobody knows."""
+    resolved = agent.resolved
+    effects = frozenset[Effect]().union(*(tool.effects for tool in resolved.tools))
+    if resolved.servers or any(tool.source == "agent" for tool in resolved.tools):
+        return effects | {Effect.EXECUTE, Effect.NETWORK}
+    return effects
 
 
 def _tool(name: str, agent: AgentFile) -> Tool:
@@ -238,64 +285,28 @@ def _tool(name: str, agent: AgentFile) -> Tool:
 
 
 def _progress(caller: Caller) -> Callable[[News], None]:
-    """Tells a caller what an agent does; each step takes it half of what is left of the way."""
-    steps = count(1)
+    """Tells a caller what an agent does: always further, and never there before its end."""
+    steps = count(2)
 
     def emit(news: News) -> None:
         if isinstance(news, CallStarted):
-            caller.tell(1 - 0.5 ** next(steps), f"{news.tool}: {news.why}")
+            caller.tell(1 - 1 / next(steps), f"{news.tool}: {news.why}")
         elif isinstance(news, Notice):
-            caller.tell(1 - 0.5 ** next(steps), news.text)
+            caller.tell(1 - 1 / next(steps), news.text)
 
     return emit
 
 
-def _approver(caller: Caller) -> Callable[[Question], Any]:
+def _approver(caller: Caller) -> Callable[[Question], Awaitable[Answer]]:
     async def ask(question: Question) -> Answer:
-        lines = [
-            f"Allow {question.tool}?",
-            f"why: {question.why}",
-            f"asking: {question.reason}",
-            f"arguments: {question.arguments}",
-        ]
-        approved = await caller.ask("\n".join(lines))
+        approved = await caller.ask("\n".join(asked_of(question)))
         return Answer(approved=approved, by="client")
 
     return ask
 
 
-def _description(agent: AgentFile, workspace: str) -> str:
-    """The first words of its instructions, or its name."""
-    for item in Reader(agent, workspace).items():
-        if isinstance(item, Message) and item.role in ("system", "developer") and item.text.strip():
-            first = " ".join(item.text.strip().partition("\n\n")[0].split())
-            return first if len(first) <= _DESCRIPTION else first[: _DESCRIPTION - 1] + "…"
-    return f"Runs the agent {os.path.basename(agent.path)} and returns its answer."
-
-
-def _arguments(agent: AgentFile) -> list[JSONObject]:
-    inputs = agent.resolved.interface.inputs
-    if not inputs:
-        return [{"name": "input", "description": "What the agent is asked", "required": False}]
-    return [
-        {
-            "name": param.name,
-            "description": str(param.schema.get("description", "")),
-            "required": param.required,
-        }
-        for param in inputs
-    ]
-
-
-def _check(name: str, arguments: Mapping[str, str], agent: AgentFile) -> None:
-    taken = {str(one["name"]): bool(one["required"]) for one in _arguments(agent)}
-    unknown = [key for key in arguments if key not in taken]
-    missing = [key for key, needed in taken.items() if needed and key not in arguments]
-    if unknown or missing:
-        what = f"does not take {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"
-        raise InvalidArgs(f"the prompt {name} {what}", f"It takes {', '.join(taken)}.")
-
-
-def _meta(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def _reason(params: Mapping[str, Any], key: str) -> dict[str, str]:
+    """The reason that travels beside the arguments."""
     meta = params.get("_meta")
-    return meta if isinstance(meta, Mapping) else {}
+    why = meta.get("why") if isinstance(meta, Mapping) else None
+    return {key: why} if isinstance(why, str) else {}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -14,7 +14,9 @@ from whence.loop.agent_file import AgentFile
 from whence.loop.conversation import Reader
 from whence.loop.pairing import Paired, paired
 from whence.loop.settings import load_mode
-from whence.provider import anthropic, mcp_tools, openai_chat, openai_responses, xml
+from whence.provider import mcp_tools, xml
+from whence.provider.chat_dialect import OPENAI_CHAT
+from whence.provider.codec import Codec, anthropic_codec, chat_codec, responses_codec
 from whence.provider.exchange import (
     Encoded,
     Frame,
@@ -58,7 +60,13 @@ class Opening(NamedTuple):
     """Whether calls are made in words."""
 
 
-Encode = Callable[[Settings, tuple[Item, ...], Toolbox], tuple[Frame, Encoded, Encoded]]
+_CODECS: Mapping[str, Codec] = {
+    "openai": chat_codec(OPENAI_CHAT),
+    "responses": responses_codec(),
+    "anthropic": anthropic_codec(),
+    "xml": chat_codec(OPENAI_CHAT),
+}
+"""XML is words in a chat."""
 
 
 def opening(config: Config, toolbox: Toolbox, mode: Mode | None, items: Sequence[Item]) -> Opening:
@@ -87,8 +95,9 @@ def show(agent: AgentFile, workspace: str, protocol: str) -> Shown:
     if protocol == "mcp":
         return _tools_only(opened.tools)
     settings = settings_of(agent, opened.system, config.model or "default")
-    encode, said = _encoders()[protocol], opened.said
-    frame, messages, tools = encode(settings, tuple(said.items), opened.tools)
+    encode = _in_words if opened.xml or protocol == "xml" else _native
+    said, codec = opened.said, _CODECS[protocol]
+    frame, messages, tools = encode(codec, settings, tuple(said.items), opened.tools)
     losses = (*frame.losses, *messages.losses, *tools.losses)
     names = [tool.name for tool in opened.tools]
     sizes = dict(zip(names, map(tokens, tools.fragments), strict=False))
@@ -109,9 +118,7 @@ def show_tools(tools: Iterable[Mounted], protocol: str) -> str:
     if protocol == "mcp":
         fragments = [dumps(mcp_tools.encode_tool(tool)) for tool in tools]
     else:
-        codecs = {"openai": openai_chat, "responses": openai_responses, "anthropic": anthropic}
-        codec: Any = codecs[protocol]
-        fragments = list(codec.encode_tools(tools).fragments)
+        fragments = list(_CODECS[protocol].encode_tools(tools).fragments)
     return msgspec.json.format(b"[" + b",".join(fragments) + b"]", indent=2).decode()
 
 
@@ -133,33 +140,26 @@ def settings_of(agent: AgentFile, system: tuple[Message, ...], model: str) -> Se
     )
 
 
-def _encoders() -> dict[str, Encode]:
-    return {
-        "openai": lambda settings, items, box: _with(openai_chat, settings, items, box),
-        "responses": lambda settings, items, box: _with(openai_responses, settings, items, box),
-        "anthropic": lambda settings, items, box: _with(anthropic, settings, items, box),
-        "xml": _as_xml,
-    }
-
-
-def _with(
-    codec: Any, settings: Settings, items: tuple[Item, ...], toolbox: Toolbox
+def _native(
+    codec: Codec, settings: Settings, items: tuple[Item, ...], toolbox: Toolbox
 ) -> tuple[Frame, Encoded, Encoded]:
     tools = codec.encode_tools(toolbox)
+    if tools.fragments:
+        settings = replace(settings, extra={**codec.with_tools, **settings.extra})
     return codec.frame(settings, tools.fragments), codec.encode_items(items), tools
 
 
-def _as_xml(
-    settings: Settings, items: tuple[Item, ...], toolbox: Toolbox
+def _in_words(
+    codec: Codec, settings: Settings, items: tuple[Item, ...], toolbox: Toolbox
 ) -> tuple[Frame, Encoded, Encoded]:
-    """Tools described in the instructions, calls and outcomes as words, in a chat request."""
+    """Tools described in the instructions, calls and outcomes as words."""
     definitions = definitions_of(toolbox)
     prompt = Message.of("system", render_prompt(definitions))
     words, losses = xml.as_text(items, definitions)
     described = replace(settings, system=(*settings.system, prompt)) if definitions else settings
-    frame = openai_chat.frame(described)
-    encoded = openai_chat.encode_items(words)
-    return frame, Encoded(encoded.fragments, (*encoded.losses, *losses)), Encoded(())
+    encoded = codec.encode_items(words)
+    described_losses = (*encoded.losses, *losses)
+    return codec.frame(described, ()), Encoded(encoded.fragments, described_losses), Encoded(())
 
 
 def _tools_only(toolbox: Toolbox) -> Shown:

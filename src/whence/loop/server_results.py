@@ -80,8 +80,8 @@ async def _pictured(
     data: str, media_type: str, tool: str, name: str, shelf: Shelf | None
 ) -> JSONValue:
     """A picture that every provider takes; one that cannot be made such is a file."""
+    from whence.work.apart import apart
     from whence.work.images import load_picture
-    from whence.work.web.apart import apart
 
     try:
         raw = base64.b64decode(data, validate=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import structs
 
 from whence.chatmd.suggest import closest
+from whence.declare.names import CANONICAL
 from whence.declare.toolbox import WHY_PROPERTY, Toolbox
 from whence.errors import Conflict, InvalidArgs, PermissionDenied, WhenceError
 from whence.execute.ports import Ports
@@ -33,7 +34,6 @@ from whence.shapes.tool import Effect, Handler, Sandbox, Tool
 
 LARGEST = 100_000
 """Characters of one definition."""
-_NAME = re.compile(r"(?!\.)[A-Za-z0-9_.-]{1,128}(?<!\.)")
 _WORDS = ("description", "title")
 _OPEN: JSONObject = {"type": "object", "additionalProperties": True}
 
@@ -98,12 +98,16 @@ async def offer_of(declared: McpServer, agent: str, servers: Servers, lock: Lock
         if changed or (wanted is not None and all(name in known for name in wanted)):
             note = f"{declared.label} changed since it was pinned: its tools ask before it is used"
             return _offer(declared, known, known, (note,) if changed else ())
-        listed = {str(each.get("name")): each for each in await servers.of(declared).tools()}
+        offered = [(str(each.get("name")), each) for each in await servers.of(declared).tools()]
     except WhenceError as error:
         lead = "" if declared.label in error.message else f"{declared.label}: "
         said = f"{lead}{error.message}. {error.suggestion}"
         return _offer(declared, known, known, (said, *_unset(declared, servers.environ)))
-    return _offer(declared, listed, known, (), _withdrawn(declared, listed, known))
+    listed = dict(offered)
+    twice = [name for name, count in Counter(name for name, _ in offered).items() if count > 1]
+    said = "twice; the last of them is used"
+    remarks = [f"{declared.label} offers {visible(name)[:80]!r} {said}" for name in twice]
+    return _offer(declared, listed, known, (), remarks + _withdrawn(declared, listed, known))
 
 
 def _withdrawn(
@@ -171,7 +175,7 @@ def _offer(
 
 def _problem(definition: Mapping[str, Any]) -> str:
     """Why a definition cannot be used; empty if it can."""
-    if not _NAME.fullmatch(str(definition.get("name"))):
+    if not CANONICAL.fullmatch(str(definition.get("name"))):
         return "its name is not up to 128 letters, digits, _ and -, with dots only inside"
     if len(json.dumps(definition)) > LARGEST:
         return f"its definition has more than {LARGEST} characters"
@@ -216,10 +220,11 @@ def _without_reason(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     The gate asks for one anyway, and it travels beside the arguments.
     """
     properties = schema.get("properties") or {}
-    if properties.get("why") != WHY_PROPERTY:
+    key = "_why" if "_why" in properties else "why"
+    if properties.get(key) != WHY_PROPERTY:
         return schema
-    required = [name for name in schema.get("required", ()) if name != "why"]
-    rest = {name: value for name, value in properties.items() if name != "why"}
+    required = [name for name in schema.get("required", ()) if name != key]
+    rest = {name: value for name, value in properties.items() if name != key}
     return {**schema, "properties": rest, "required": required}
 
 

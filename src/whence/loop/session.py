@@ -209,11 +209,11 @@ def _so_far(journal: Journal) -> tuple[Usage, CallIds]:
     usage, ids = Usage(calls=journal.calls), CallIds()
     if usage.calls:
         entries = last_entries(journal.directory, _REMEMBERED)
-        refused = {entry.fields.get("call_id") for entry in entries if _is_refusal(entry)}
+        refused = {str(entry.fields.get("call_id")) for entry in entries if _is_refusal(entry)}
         for entry in entries:
             if entry.type == "tool_call":
-                call_id = entry.fields.get("call_id")
-                ids.reserve([str(call_id)])
+                call_id = str(entry.fields.get("call_id"))
+                ids.reserve([call_id])
                 if call_id not in refused:
                     usage.recent.append(_fingerprint(entry.fields))
     return usage, ids
@@ -222,11 +222,14 @@ def _so_far(journal: Journal) -> tuple[Usage, CallIds]:
 def _is_refusal(entry: Entry) -> bool:
     """Whether a call ended at the gate: made again with a better reason, it is not a repetition."""
     error = entry.fields.get("error")
-    return isinstance(error, dict) and error.get("code") in _REFUSALS
+    return isinstance(error, dict) and str(error.get("code")) in _REFUSALS
 
 
 def _fingerprint(fields: Any) -> bytes:
     made = fields.get("args")
     listed = made.items() if isinstance(made, dict) else ()  # a log may have been edited by hand
     args = {key: value for key, value in listed if key not in ("why", "_why")}
-    return fingerprint(str(fields.get("tool")), msgspec.json.encode(args))
+    try:
+        return fingerprint(str(fields.get("tool")), msgspec.json.encode(args))
+    except TypeError:  # YAML has more than JSON: no call that can be made is this one again
+        return b""

@@ -19,6 +19,7 @@ import yaml
 
 from whence.declare.modes import find_mode, parse_modes
 from whence.declare.toolbox import Toolbox
+from whence.declare.yaml_text import load_yaml
 from whence.errors import ParseError, UsageError
 from whence.loop.answers import KEY, SHOWN
 from whence.loop.rules import answer_of, shared_rules
@@ -113,7 +114,7 @@ def _read(path: str, shown: str) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        loaded = yaml.load(text, Loader=yaml.CSafeLoader)
+        loaded = load_yaml(text)
     except yaml.YAMLError as error:
         raise ParseError(
             f"{shown} is not YAML: {error}", "Correct it: nothing runs until then."

@@ -6,10 +6,7 @@ import base64
 import binascii
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
-
-import msgspec
 
 from whence.chatmd.append import Appender
 from whence.chatmd.render import (
@@ -22,6 +19,7 @@ from whence.chatmd.render import (
     render_tool_response,
 )
 from whence.provider import openai_responses, xml
+from whence.provider.wire import dumps
 from whence.provider.xml_stream import Definitions
 from whence.shapes import document as said
 from whence.shapes.item import (
@@ -108,12 +106,7 @@ class Transcript:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             try:
                 self._file.finish()
@@ -156,7 +149,7 @@ def _native(native: Native | None) -> str | None:
     """What one protocol adds, as the value of an attribute."""
     if native is None:
         return None
-    return msgspec.json.encode({native.protocol: native.fields}).decode()
+    return dumps({native.protocol: native.fields}).decode()
 
 
 def _content(parts: tuple[Part, ...]) -> str | list[str | Picture | said.Element]:

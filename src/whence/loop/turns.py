@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import msgspec
@@ -35,6 +35,7 @@ from whence.shapes.tool import Effect
 
 PARALLEL = 64
 """How many calls of one turn run at once."""
+_TOO_MUCH = "the answer reached its limit of tokens before the call was whole: write less at once"
 _BROKEN = frozenset({StopReason.CUT, StopReason.ERROR})
 _INCOMPLETE = _BROKEN | {StopReason.LENGTH}
 
@@ -121,12 +122,12 @@ async def ask(run: Run) -> Completion:
     """
     run.budget.begin_turn()
     run.session.next_turn()
-    completion = await _listen(run)
+    completion = _limited(await _listen(run))
     usage, calls = completion.usage, completion.calls
     run.budget.spend(usage)
     run.context_tokens = usage.input_tokens + usage.output_tokens
-    run.session.record(events.model_turn(completion, run.parent))
     _keep(run, completion.items, INCOMPLETE if completion.stop in _INCOMPLETE else None)
+    run.session.record(events.model_turn(completion, run.parent))
     run.emit(TurnEnded(run.budget.taken, usage, len(calls), run.parent))
     if completion.stop in _BROKEN:
         _close(run, calls)
@@ -196,6 +197,19 @@ async def _listen(run: Run) -> Completion:
         _keep_part(run, _so_far(done, words))
         raise Unavailable("the model's answer has no end", "Run it again.")
     return completion
+
+
+def _limited(completion: Completion) -> Completion:
+    """The answer; a call that the limit of tokens cut off says so, or it would be made again."""
+    if completion.stop is not StopReason.LENGTH:
+        return completion
+    items = tuple(
+        replace(item, problem=f"{_TOO_MUCH} ({item.problem})")
+        if isinstance(item, ToolCall) and item.arguments is None
+        else item
+        for item in completion.items
+    )
+    return replace(completion, items=items)
 
 
 def _so_far(done: list[Item], words: list[str]) -> list[Item]:

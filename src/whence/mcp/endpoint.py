@@ -5,54 +5,60 @@ from __future__ import annotations
 import asyncio
 import hmac
 import socket
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
 
 import uvicorn
 
-from whence.errors import Unavailable
+from whence.errors import Unavailable, UsageError
+from whence.mcp.brief import BREVITY, App, Message, Receive, Send, told_apart
 from whence.mcp.publish import Publisher
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
 _FAREWELL_S = 2
-
-_Message: TypeAlias = MutableMapping[str, Any]
-_Receive: TypeAlias = Callable[[], Awaitable[_Message]]
-_Send: TypeAlias = Callable[[_Message], Awaitable[None]]
-_App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
+_LONGEST = 64_000_000
+"""Bytes of one message."""
 
 
 def open_port(port: int) -> socket.socket:
     """A port that only this machine reaches; 0 takes any that is free.
 
     Raises:
+        UsageError: there is no such port.
         Unavailable: it is taken, or not for everybody.
     """
+    if not 0 <= port < 1 << 16:
+        raise UsageError(f"there is no port {port}", "Choose one up to 65535, or 0 for any.")
     try:
-        return socket.create_server((HOST, port))
+        opened = socket.create_server((HOST, port))
     except OSError as error:
         raise Unavailable(
             f"port {port} cannot be served: {error.strerror}", "Choose another, or 0 for any."
         ) from None
+    # Its connections inherit this; the end of an answer would else wait for a timer of 40 ms.
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
 
 
 async def serve_http(publisher: Publisher, port: socket.socket, token: str) -> None:
     """Serve until it is cancelled; each client has a session of its own."""
-    app = publisher.server.streamable_http_app(streamable_http_path=PATH, host=HOST)
+    app = publisher.server.streamable_http_app(
+        streamable_http_path=PATH, host=HOST, max_request_body_size=_LONGEST, json_response=BREVITY
+    )
+    served = _guarded(told_apart(app, publisher.answers_soon), token)
     server = _Server(
         uvicorn.Config(
-            _guarded(app, token), log_level="warning", access_log=False, lifespan="on",
-            timeout_graceful_shutdown=_FAREWELL_S,
+            served, log_level="critical", access_log=False, lifespan="off", ws="none",
+            proxy_headers=False, timeout_graceful_shutdown=_FAREWELL_S,
         )
     )  # fmt: skip
-    watching = asyncio.ensure_future(publisher.watch())
     serving = asyncio.ensure_future(server.serve(sockets=[port]))
     try:
-        await asyncio.shield(serving)
+        # Sessions end before connections do: what works for them is stopped, and not cut off.
+        async with publisher.watching(), publisher.server.session_manager.run():
+            await asyncio.shield(serving)
     finally:
-        watching.cancel()
         server.should_exit = True
         await serving
 
@@ -66,14 +72,15 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _guarded(app: _App, token: str) -> _App:
+def _guarded(app: App, token: str) -> App:
     """The application, for requests that bring the token."""
-    wanted = f"Bearer {token}".encode()
+    wanted = token.encode()
 
-    async def guard(scope: _Message, receive: _Receive, send: _Send) -> None:
+    async def guard(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, wanted):
+            scheme, _, secret = given.partition(b" ")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(secret, wanted):
                 await _refuse(send)
                 return
         await app(scope, receive, send)
@@ -81,7 +88,7 @@ def _guarded(app: _App, token: str) -> _App:
     return guard
 
 
-async def _refuse(send: _Send) -> None:
+async def _refuse(send: Send) -> None:
     body = b'{"error": "Send the token of this server: Authorization: Bearer TOKEN."}'
     headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
     await send({"type": "http.response.start", "status": 401, "headers": headers})

@@ -38,6 +38,9 @@ class Offer(Protocol):
             NotFound: there is no such tool.
         """
 
+    def is_brief(self, tool: str) -> bool:
+        """Whether calls of a tool end before anybody wonders what has become of them."""
+
     def prompts(self) -> list[JSONObject]:
         """The prompts as they are now."""
 

@@ -1,21 +1,20 @@
-"""A server on its own standard input and output, with nothing between the pipe and the protocol."""
+"""A server on a pair of pipes, with nothing between them and the protocol."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import select
-import stat
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import TracebackType
+from contextlib import suppress
 from typing import Self
 
 import anyio
 import msgspec
+from mcp.server.runner import serve_loop
 from mcp.shared.message import SessionMessage
 from mcp_types import (
+    INVALID_REQUEST,
     PARSE_ERROR,
     JSONRPCError,
     JSONRPCMessage,
@@ -32,35 +31,23 @@ _AT_ONCE = 4096
 """Bytes that a pipe takes without waiting, once it says that it takes any."""
 _LONGEST = 64_000_000
 """Bytes of one message."""
+_LOOK_S = 0.5
+_SHOWN = 100
 _ENDLESS = "subscriptions/listen"
 _CANCELLED = "notifications/cancelled"
 
 
-async def serve_stdio(publisher: Publisher) -> None:
-    """Serve until standard input ends and every request that came is answered."""
-    with _claimed() as (source, sink):
-        outgoing = _Outgoing(sink)
-        watching = asyncio.ensure_future(publisher.watch())
-        try:
-            await publisher.server.run(_Incoming(source, outgoing), outgoing, publisher.options())
-        finally:
-            watching.cancel()
-
-
-@contextmanager
-def _claimed() -> Iterator[tuple[int, int]]:
-    """The protocol's pipes; nobody else reads them, and what is printed goes to stderr."""
-    source, sink = os.dup(0), os.dup(1)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    try:
-        os.dup2(nothing, 0)
-        os.dup2(2, 1)
-        yield source, sink
-    finally:
-        os.dup2(source, 0)
-        os.dup2(sink, 1)
-        for descriptor in (nothing, source, sink):
-            os.close(descriptor)
+async def serve_stdio(publisher: Publisher, source: int, sink: int) -> None:
+    """Serve until `source` ends and every request that came is answered, or nobody reads `sink`."""
+    outgoing = _Outgoing(sink)
+    incoming = _Incoming(source, outgoing)
+    server, options = publisher.server, publisher.options()
+    async with publisher.watching():
+        if not await incoming.opens_with_handshake():
+            await server.run(incoming, outgoing, options)
+            return
+        async with server.lifespan(server) as state:  # the same, without a relay before it
+            await serve_loop(server, incoming, outgoing, lifespan_state=state, init_options=options)
 
 
 class _Stream:
@@ -72,12 +59,7 @@ class _Stream:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Do nothing."""
 
 
@@ -86,10 +68,20 @@ class _Incoming(_Stream):
 
     def __init__(self, source: int, answers: _Outgoing) -> None:
         self._source = source
-        self._is_file = stat.S_ISREG(os.fstat(source).st_mode)
         self._answers = answers
-        self._begun: list[bytes] = []
+        self._begun = bytearray()
+        self._is_too_long = False
         self._ready: deque[SessionMessage] = deque()
+
+    async def opens_with_handshake(self) -> bool:
+        """Whether the first message, which stays, is of the versions that begin with one."""
+        try:
+            while not self._ready:
+                await self._read()
+        except anyio.EndOfStream:
+            return False
+        first = self._ready[0].message
+        return isinstance(first, JSONRPCRequest) and first.method == "initialize"
 
     async def receive(self) -> SessionMessage:
         """The next message."""
@@ -109,26 +101,40 @@ class _Incoming(_Stream):
             raise StopAsyncIteration from None
 
     async def _read(self) -> None:
-        if not self._is_file:
-            await _until_ready(self._source, writing=False)
-        data = os.read(self._source, _CHUNK)
+        await _until_ready(self._source, writing=False)
+        try:
+            data = os.read(self._source, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:  # a connection that was reset, a terminal that is gone
+            data = b""
         if not data and not self._begun:
             await self._answers.settled()
             raise anyio.EndOfStream
         *ends, rest = (data or b"\n").split(b"\n")
         for end in ends:
-            await self._take(b"".join([*self._begun, end]))
-            self._begun = []
-        self._begun += [rest] if rest else []
-        if sum(map(len, self._begun)) > _LONGEST:
-            await self._answers.refuse(self._begun[0])
-            self._begun = []
+            await self._end_line(end)
+        self._begun += rest
+        if len(self._begun) > _LONGEST and not self._is_too_long:
+            self._is_too_long = True
+            await self._answers.refuse(bytes(self._begun[:_SHOWN]))
+        if self._is_too_long:
+            del self._begun[1:]  # the rest of it, up to the end of the line, is no message either
 
-    async def _take(self, line: bytes) -> None:
-        messages = read_line(line) if line.strip() else []
+    async def _end_line(self, end: bytes) -> None:
+        line = bytes(self._begun + end)
+        self._begun.clear()
+        if self._is_too_long:
+            self._is_too_long = False
+        elif line.strip():
+            for text in _batched(line):
+                await self._take(text)
+
+    async def _take(self, text: bytes) -> None:
+        messages = read_line(text)
         self._ready += map(SessionMessage, messages)
-        if line.strip() and not messages:
-            await self._answers.refuse(line)
+        if not messages:
+            await self._answers.refuse(text)
 
 
 class _Outgoing(_Stream):
@@ -136,8 +142,8 @@ class _Outgoing(_Stream):
 
     def __init__(self, sink: int) -> None:
         self._sink = sink
-        self._has_room = select.poll()
-        self._has_room.register(sink, select.POLLOUT)
+        self._room = select.poll()
+        self._room.register(sink, select.POLLOUT)
         self._turn = asyncio.Lock()
         self._owed: set[object] = set()
         self._paid = asyncio.Event()
@@ -151,9 +157,11 @@ class _Outgoing(_Stream):
 
     async def settled(self) -> None:
         """Return when every request was answered, or nobody reads any more."""
-        while self._owed:
+        while self._owed and not self._is_deserted():
             self._paid.clear()
-            await self._paid.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LOOK_S):
+                    await self._paid.wait()
 
     async def send(self, item: SessionMessage, /) -> None:
         """Write a message."""
@@ -163,28 +171,74 @@ class _Outgoing(_Stream):
             self._settle(message.id)
 
     async def refuse(self, line: bytes) -> None:
-        """Say that a line is no message."""
-        said = f"this is no message of JSON-RPC: {line[:100].decode('utf-8', 'replace')!r}"
-        error = {"code": PARSE_ERROR, "message": said}
-        await self._write(msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": error}))
+        """Say that a line is no message; to the request that it names, where it does."""
+        code, named = _named(line)
+        said = f"this is no message of JSON-RPC: {line[:_SHOWN].decode('utf-8', 'replace')!r}"
+        error = {"jsonrpc": "2.0", "id": named, "error": {"code": code, "message": said}}
+        with suppress(anyio.BrokenResourceError):
+            await self._write(msgspec.json.encode(error))
 
     def _settle(self, request: object) -> None:
         if isinstance(request, str | int):
             self._owed.discard(request)
         self._paid.set()
 
+    def _is_deserted(self) -> bool:
+        gone = select.POLLERR | select.POLLHUP | select.POLLNVAL
+        return any(state & gone for _, state in self._room.poll(0))
+
     async def _write(self, text: bytes) -> None:
+        """Write a line whole, also where whoever wanted it said does not want it any more."""
+        line = text + b"\n"
+        goes_at_once = len(line) <= _AT_ONCE and not self._turn.locked() and self._room.poll(0)
+        if not (self._put(line) if goes_at_once else await asyncio.shield(self._written(line))):
+            self._owed.clear()  # there is nobody left to answer
+            self._paid.set()
+            raise anyio.BrokenResourceError
+
+    def _put(self, line: bytes) -> bool:
+        """The same for a short line, where there is room for it."""
+        try:
+            return os.write(self._sink, line) == len(line)
+        except OSError:
+            return False
+
+    async def _written(self, line: bytes) -> bool:
+        """Whether somebody reads."""
         async with self._turn:
-            left = memoryview(text + b"\n")
+            left = memoryview(line)
             try:
                 while left:
-                    if not self._has_room.poll(0):
+                    if not self._room.poll(0):
                         await _until_ready(self._sink, writing=True)
                     left = left[os.write(self._sink, left[:_AT_ONCE]) :]
-            except OSError:  # nobody reads: there is nobody left to answer
-                self._owed.clear()
-                self._paid.set()
-                raise anyio.BrokenResourceError from None
+            except OSError:
+                return False
+            return True
+
+
+class _Named(msgspec.Struct):
+    id: str | int | None = None
+
+
+def _named(line: bytes) -> tuple[int, str | int | None]:
+    """What is wrong with a line, and the request that it names."""
+    try:
+        return INVALID_REQUEST, msgspec.json.decode(line, type=_Named).id
+    except msgspec.ValidationError:
+        return INVALID_REQUEST, None
+    except (msgspec.DecodeError, RecursionError):
+        return PARSE_ERROR, None
+
+
+def _batched(line: bytes) -> list[bytes]:
+    """The messages of a batch one by one; any other line as it is."""
+    if not line.lstrip().startswith(b"["):
+        return [line]
+    try:
+        return [bytes(each) for each in msgspec.json.decode(line, type=list[msgspec.Raw])] or [line]
+    except (msgspec.DecodeError, RecursionError):
+        return [line]
 
 
 async def _until_ready(descriptor: int, *, writing: bool) -> None:
@@ -196,7 +250,10 @@ async def _until_ready(descriptor: int, *, writing: bool) -> None:
         if not ready.done():
             ready.set_result(None)
 
-    (loop.add_writer if writing else loop.add_reader)(descriptor, is_ready)
+    try:
+        (loop.add_writer if writing else loop.add_reader)(descriptor, is_ready)
+    except PermissionError:  # a file never lets anybody wait
+        return
     try:
         await ready
     finally:

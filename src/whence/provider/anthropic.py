@@ -19,7 +19,7 @@ from whence.provider.losses import Ledger
 from whence.provider.parts import native_of, own_fields
 from whence.provider.profiles import ANTHROPIC, Adapted, Profile
 from whence.provider.tools import encode_definitions, framed, strictness
-from whence.provider.wire import mapping, objects, string
+from whence.provider.wire import mapping, objects, string, without
 from whence.shapes.item import Native
 
 __all__ = [
@@ -37,7 +37,8 @@ __all__ = [
     "frame",
 ]
 
-_DEFAULT_MAX_TOKENS = 8192
+_DEFAULT_MAX_TOKENS = 32_000
+"""A limit has to be named; this is the most that every present model takes."""
 _TOOL_FIELDS = ("type", "name", "description", "input_schema", "strict")
 _TO_WIRE = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 
@@ -70,7 +71,7 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
             string(tool.get("description")),
             mapping(tool.get("input_schema")),
             tool.get("strict"),
-            native=native_of(PROTOCOL, {k: v for k, v in tool.items() if k not in _TOOL_FIELDS}),
+            native=native_of(PROTOCOL, without(tool, *_TOOL_FIELDS)),
         )
         for tool in objects(tools)
         if tool.get("type", "custom") == "custom"

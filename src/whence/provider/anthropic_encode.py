@@ -13,7 +13,7 @@ from typing import Any
 from whence.provider.anthropic_parts import PROTOCOL, encode_parts, own_fields
 from whence.provider.arguments import replayed_text
 from whence.provider.exchange import Encoded
-from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id
+from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id, wire_name
 from whence.provider.outcomes import shown_parts
 from whence.provider.wire import dumps, raw
 from whence.shapes.item import Item, Message, Opaque, Reasoning, Text, ToolCall, ToolOutcome
@@ -126,7 +126,7 @@ def _call(item: ToolCall, notes: list[Note]) -> dict[str, Any]:
     return {
         "type": "tool_use",
         "id": _wire_id(item.id, notes),
-        "name": item.name,
+        "name": wire_name(item.name, "Anthropic", notes),
         "input": raw(replayed_text(item)),
         **own_fields(item.native),
     }

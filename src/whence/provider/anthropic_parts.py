@@ -9,7 +9,7 @@ from typing import Any
 from whence.provider import parts as common
 from whence.provider.losses import Note
 from whence.provider.media import data_of_text, kind_of, text_of_data
-from whence.provider.wire import dumps, mapping, raw, string, text_or_none
+from whence.provider.wire import dumps, mapping, raw, string, text_or_none, without
 from whence.shapes.item import (
     File,
     Image,
@@ -98,7 +98,7 @@ def decode_content(content: object, role: Role) -> tuple[Part, ...]:
 
 def decode_part(block: dict[str, Any], role: Role, text: str | None = None) -> Part:
     """One block of content; `text` is its JSON, where it is known exactly."""
-    rest = {key: value for key, value in block.items() if key != "type"}
+    rest = without(block, "type")
     match block.get("type"):
         case "text" if isinstance(block.get("text"), str):
             return Text(rest.pop("text"), native_of(rest))

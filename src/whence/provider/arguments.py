@@ -9,23 +9,21 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from whence.provider.wire import dumps, mend
+from whence.provider.wire import dumps, mend, refuse_constant
 from whence.shapes.item import Native, ToolCall
 from whence.shapes.json import JSONObject
 
 UNPARSED = "unparsed_arguments"
 """The only key of an object that stands for arguments that were no JSON object."""
 
-CUT_SHORT = "the answer ended before the arguments were whole"
 _CONSTANT = re.compile(r"-?(?:NaN|Infinity)")
 
 
 class Reading(NamedTuple):
-    """Values, or why there are none and where the text goes wrong."""
+    """Values, or why there are none, with the place where the text goes wrong."""
 
     arguments: JSONObject | None
     problem: str = ""
-    at: int | None = None
 
 
 def read_arguments(text: str) -> Reading:
@@ -43,19 +41,21 @@ def read_arguments(text: str) -> Reading:
 
 def _read_slowly(text: str) -> tuple[Any, Reading | None]:
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
-        return None, Reading(None, _describe(error, text), error.pos)
+        return None, Reading(None, _describe(error, text))
     except RecursionError:
-        return None, Reading(None, "the JSON is nested too deeply", None)
+        return None, Reading(None, "the JSON is nested too deeply")
     except ValueError as error:
         found = _CONSTANT.search(text)
-        return None, Reading(None, str(error), found.start() if found else None)
+        where = f", at character {found.start()}" if found else ""
+        return None, Reading(None, f"{error}{where}")
     return json.loads(mend(json.dumps(value, ensure_ascii=False))), None
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
+def cut_short(text: str) -> str:
+    """The problem of arguments that were not whole when the answer ended."""
+    return f"the answer ended before the arguments were whole, at character {len(text)}"
 
 
 def _finite(digits: str) -> float:
@@ -83,7 +83,7 @@ def _as_object(value: object) -> Reading:
     if isinstance(value, dict):
         return Reading(value)
     kind = "an array" if isinstance(value, list) else f"the value {str(value)[:40]!r}"
-    return Reading(None, f"the arguments are {kind}, not a JSON object, at character 0", 0)
+    return Reading(None, f"the arguments are {kind}, not a JSON object, at character 0")
 
 
 def make_call(
@@ -97,19 +97,9 @@ def make_call(
 ) -> ToolCall:
     """A call from the text of its arguments; one that was cut off has a problem in any case."""
     text = mend(text)
-    if cut:
-        return _broken(call_id, name, text, Reading(None, CUT_SHORT, len(text)), item_id, native)
-    reading = read_arguments(text)
-    if reading.arguments is None:
-        return _broken(call_id, name, text, reading, item_id, native)
-    whole = text if text.strip() not in ("", "null") else "{}"
-    return ToolCall(call_id, name, whole, reading.arguments, item_id=item_id, native=native)
-
-
-def _broken(
-    call_id: str, name: str, text: str, why: Reading, item_id: str | None, native: Native | None
-) -> ToolCall:
-    return ToolCall(call_id, name, text, None, why.problem, why.at, item_id=item_id, native=native)
+    reading = Reading(None, cut_short(text)) if cut else read_arguments(text)
+    whole = text if cut or text.strip() not in ("", "null") else "{}"
+    return ToolCall(call_id, name, whole, *reading, item_id=item_id, native=native)
 
 
 def call_with(call_id: str, name: str, arguments: Mapping[str, Any]) -> ToolCall:

@@ -81,16 +81,21 @@ def provider_of(model_id: str) -> tuple[Provider, str]:
     provider_id, slash, name = model_id.partition("/")
     if not slash or not name.strip():
         guess = "anthropic" if model_id.startswith("claude") else "openai"
+        example = f"{provider_id}/NAME" if slash else f"{guess}/{model_id or 'NAME'}"
         raise InvalidArgs(
             f"{model_id!r} is no model id: it names no {'model' if slash else 'provider'}",
-            f"Write provider/name, such as {guess}/{name or model_id or 'NAME'}.",
+            f"Write provider/name, such as {example}.",
         )
     if provider_id not in PROVIDERS:
+        from difflib import get_close_matches
+
+        close = get_close_matches(provider_id, PROVIDERS, n=1, cutoff=0.7)
         raise NotFound(
             f"there is no provider called {provider_id!r}",
-            f"Providers: {', '.join(PROVIDERS)}. Any server that speaks Chat Completions is"
-            " openai-chat/NAME with its base_url.",
-        )
+            f"Did you mean {close[0]}/{name}?" if close else
+            "`whence models` lists them; any other server that speaks Chat Completions is"
+            " openai-chat/NAME, with its address in OPENAI_BASE_URL.",
+        )  # fmt: skip
     return PROVIDERS[provider_id], name
 
 

@@ -22,6 +22,7 @@ from whence.provider.wire import (
     objects,
     string,
     text_or_none,
+    without,
 )
 from whence.shapes.item import (
     Item,
@@ -64,7 +65,7 @@ def _decode_message(message: dict[str, Any]) -> list[Item]:
     if role == "tool":
         return [_decode_outcome(message)]
     if role in ("system", "developer", "user"):
-        rest = _without(message, "role", "content", "name")
+        rest = without(message, "role", "content", "name")
         parts = decode_content(message.get("content"), role)
         return [
             Message(role, parts, name=text_or_none(message.get("name")), native=native_of(rest))
@@ -90,7 +91,7 @@ def _sent_call(call: dict[str, Any]) -> ToolCall:
 
 def _decode_outcome(message: dict[str, Any]) -> ToolOutcome:
     parts, is_error = unmark(decode_content(message.get("content"), "user"))
-    rest = _without(message, "role", "content", "tool_call_id", "name")
+    rest = without(message, "role", "content", "tool_call_id", "name")
     return ToolOutcome(
         string(message.get("tool_call_id")),
         parts,
@@ -145,7 +146,7 @@ def decode_words(message: dict[str, Any], *, keep_empty: bool = False) -> list[I
     if isinstance(message.get("refusal"), str) and message["refusal"]:
         parts = (*parts, Refusal(message["refusal"]))
     known = ("role", "content", "refusal", "name", "tool_calls", *REASONING_FIELDS)
-    extra = {key: value for key, value in _without(message, *known).items() if value != []}
+    extra = {key: value for key, value in without(message, *known).items() if value != []}
     native, name = native_of(extra), text_or_none(message.get("name"))
     silent = keep_empty and not (message.get("tool_calls") or _has_thoughts(message))
     if not (parts or native or name or silent):
@@ -157,13 +158,9 @@ def _has_thoughts(message: dict[str, Any]) -> bool:
     return any(message.get(field) for field in REASONING_FIELDS)
 
 
-def _without(message: dict[str, Any], *known: str) -> dict[str, Any]:
-    return {key: value for key, value in message.items() if key not in known}
-
-
 def call_fields(call: dict[str, Any]) -> tuple[str, str, str, Native | None, bool]:
     """Id, name, argument text, further fields, and whether the text is free."""
-    rest = _without(call, "id", "type", "index", "function", "custom")
+    rest = without(call, "id", "type", "index", "function", "custom")
     call_id = string(call.get("id"))
     custom = mapping(call.get("custom"))
     if custom:

@@ -27,8 +27,6 @@ class Dialect:
     """Where reasoning goes that did not come from such a server."""
     requires_reasoning: bool = False
     """Whether a message with calls must have that field, be it empty."""
-    result_images: bool = False
-    """Whether a result may hold pictures; otherwise they follow in a user's message."""
     documents: Literal["file", "document_url"] | None = "file"
     document_links: bool = False
     """Whether the server fetches a document by its address."""

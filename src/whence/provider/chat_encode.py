@@ -13,7 +13,8 @@ from whence.provider.arguments import replayed_text
 from whence.provider.chat_dialect import OPENAI_CHAT, PROTOCOL, Dialect
 from whence.provider.chat_parts import encode_content, encode_part, own_fields
 from whence.provider.exchange import Encoded
-from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id
+from whence.provider.ids import fitting_name
+from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id, wire_name
 from whence.provider.outcomes import mark, shown_parts
 from whence.provider.wire import dumps, raw
 from whence.shapes.item import (
@@ -125,10 +126,13 @@ class _Writer:
     def _call(self, index: int, item: ToolCall) -> None:
         call_id = self._wire_id(index, item.id)
         fields = own_fields(item.native)
+        notes: list[Note] = []
+        name = wire_name(item.name, self.dialect.name, notes)
+        self.ledger.add(index, notes)
         if item.custom:
-            body = {"type": "custom", "custom": {"name": item.name, "input": item.text}}
+            body = {"type": "custom", "custom": {"name": name, "input": item.text}}
         else:
-            function = {"name": item.name, "arguments": replayed_text(item)}
+            function = {"name": name, "arguments": replayed_text(item)}
             body = {"type": "function", "function": function}
         self._answer.calls.append({"id": call_id, **body, **fields})
 
@@ -160,7 +164,8 @@ class _Writer:
 
     def _outcome(self, index: int, item: ToolOutcome) -> None:
         parts, notes = shown_parts(item)
-        kept, moved = self._divide(parts)
+        kept = tuple(part for part in parts if not isinstance(part, Image | File))
+        moved = [part for part in parts if isinstance(part, Image | File)]
         if moved:
             reason = "a result is only words here; it follows in a message of the user"
             notes.append(Note(f"{len(moved)} parts that are not text", "moved", reason))
@@ -174,15 +179,8 @@ class _Writer:
             **own_fields(item.native),
         }
         if self.dialect.names_results and item.name:
-            message["name"] = item.name
+            message["name"] = fitting_name(item.name)
         self._emit(message)
-
-    def _divide(self, parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], list[Part]]:
-        """What a result may hold here, and what has to follow it."""
-        if self.dialect.result_images:
-            return parts, []
-        moved: list[Part] = [part for part in parts if isinstance(part, Image | File)]
-        return tuple(part for part in parts if not isinstance(part, Image | File)), moved
 
     def _flush_pictures(self) -> None:
         if not self._pictures:

@@ -10,7 +10,7 @@ from whence.provider import parts as common
 from whence.provider.chat_dialect import PROTOCOL, Dialect
 from whence.provider.losses import Note
 from whence.provider.media import audio_format, audio_type, kind_of, source_of_url, url_of_source
-from whence.provider.wire import dumps, mapping, raw, string, text_or_none
+from whence.provider.wire import dumps, mapping, raw, string, text_or_none, without
 from whence.shapes.item import (
     File,
     Image,
@@ -115,7 +115,7 @@ def decode_part(part: Any, role: Role) -> Part:
     if isinstance(part, str):
         return Text(part)
     fields = mapping(part)
-    rest = {key: value for key, value in fields.items() if key != "type"}
+    rest = without(fields, "type")
     match fields.get("type"):
         case "text" if isinstance(fields.get("text"), str):
             return Text(rest.pop("text"), native_of(rest))

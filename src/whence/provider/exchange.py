@@ -21,6 +21,7 @@ from whence.shapes.item import (
     text_of,
 )
 from whence.shapes.json import JSONObject
+from whence.shapes.tool import Legacy
 
 _NO_USAGE = Usage()
 
@@ -85,6 +86,8 @@ class ToolDefinition:
     native: Native | None = None
     grammar: str | None = None
     """What a call of plain text looks like, where that is asked for and a provider has it."""
+    legacy: Legacy | None = field(default=None, compare=False, repr=False)
+    """Reads calls in words that have an older form than the schema."""
 
     @classmethod
     def of(cls, mounted: Mounted) -> ToolDefinition:
@@ -97,6 +100,7 @@ class ToolDefinition:
             mounted.wire_schema,
             output_schema=tool.output_schema,
             grammar=reasoned_grammar(free.grammar()) if free else None,
+            legacy=tool.legacy,
         )
 
 

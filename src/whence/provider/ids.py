@@ -1,4 +1,4 @@
-"""Ids of calls: one each, also where a provider sends none or the same one twice."""
+"""Ids of calls: one each, also where a provider sends none or one twice; and fitting names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 import secrets
 from collections.abc import Callable, Iterable
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
@@ -48,3 +50,12 @@ def fitting_id(call_id: str, pattern: re.Pattern[str], length: int) -> str:
         number, digit = divmod(number, len(_ALPHABET))
         digits.append(_ALPHABET[digit])
     return "".join(digits)
+
+
+def fitting_name(name: str) -> str:
+    """The name of a tool that was called, or where providers would refuse it, one close to it.
+
+    Histories hold names that no provider was given: from scripts, from files written by hand, from
+    models that made them up.
+    """
+    return _NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME] or "unnamed"

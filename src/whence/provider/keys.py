@@ -95,6 +95,8 @@ def _read(path: str) -> Mapping[str, str]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, PermissionError) and not os.path.exists(path):
+            return {}  # a home that we may not enter holds no keys for us
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ParseError(
             f"{path} cannot be read: {reason}", "Correct it, or set WHENCE_KEYS to another file."
@@ -105,8 +107,10 @@ def _read(path: str) -> Mapping[str, str]:
 def _parse(text: str, path: str) -> Mapping[str, str]:
     import yaml
 
+    from whence.declare.yaml_text import load_yaml
+
     try:
-        loaded: Any = yaml.load(text, Loader=yaml.CSafeLoader)
+        loaded: Any = load_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from whence.provider.exchange import Fate, Loss
-from whence.provider.ids import fitting_id
+from whence.provider.ids import fitting_id, fitting_name
 from whence.shapes.item import Item, Message, Native, Opaque, ToolOutcome
 
 
@@ -50,6 +50,15 @@ def foreign_fields(native: Native | None, protocol: str) -> list[Note]:
         return []
     reason = f"only {native.protocol} understands them, not {protocol}"
     return [Note(f"fields {', '.join(native.fields)}", "dropped", reason)]
+
+
+def wire_name(name: str, protocol: str, notes: list[Note]) -> str:
+    """The name under which a call goes into a history."""
+    fitting = fitting_name(name)
+    if fitting != name:
+        reason = f"{protocol} takes no such name; {fitting} stands for it"
+        notes.append(Note(f"name {name!r}", "changed", reason))
+    return fitting
 
 
 def not_replayed(kind: str, owner: str, protocol: str) -> Note:

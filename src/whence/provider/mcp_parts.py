@@ -9,7 +9,7 @@ from typing import Any
 from whence.provider import parts as common
 from whence.provider.losses import Note
 from whence.provider.media import kind_of
-from whence.provider.wire import dumps, loads, mapping, objects, string
+from whence.provider.wire import dumps, loads, mapping, objects, string, without
 from whence.shapes.item import (
     File,
     Image,
@@ -92,15 +92,15 @@ def decode_parts(blocks: object) -> tuple[Part, ...]:
 
 def decode_part(block: dict[str, Any], role: Role) -> Part:
     """One block. A resource is shown to a model as words, and goes back as what it was."""
-    rest = {key: value for key, value in block.items() if key != "type"}
+    rest = without(block, "type")
     match block:
         case {"type": "text", "text": str(text)}:
             rest.pop("text")
             return Text(text, native_of(rest))
         case {"type": "image", "data": str(data), "mimeType": str(media_type)}:
-            return Image(Inline(media_type, data), native_of(_less(rest, "data", "mimeType")))
+            return Image(Inline(media_type, data), native_of(without(rest, "data", "mimeType")))
         case {"type": "audio", "data": str(data), "mimeType": str(media_type)}:
-            native = native_of(_less(rest, "data", "mimeType"))
+            native = native_of(without(rest, "data", "mimeType"))
             return File(Inline(media_type, data), native=native)
         case {"type": "resource_link", "uri": str(uri)}:
             title = string(block.get("title")) or string(block.get("name")) or uri
@@ -113,7 +113,3 @@ def decode_part(block: dict[str, Any], role: Role) -> Part:
             return File(Inline(media_type, blob), name, Native(PROTOCOL, block))
         case _:
             return Opaque(PROTOCOL, string(block.get("type")), dumps(block).decode(), role)
-
-
-def _less(fields: dict[str, Any], *known: str) -> dict[str, Any]:
-    return {key: value for key, value in fields.items() if key not in known}

@@ -10,7 +10,7 @@ from whence.provider.exchange import Completion, Loss
 from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed
 from whence.provider.mcp_parts import PROTOCOL, decode_part, encode_parts, native_of, own_fields
 from whence.provider.mcp_tools import decode_result, encode_result
-from whence.provider.wire import dumps, objects, string, text_or_none
+from whence.provider.wire import dumps, objects, string, text_or_none, without
 from whence.shapes.item import (
     Item,
     Message,
@@ -96,14 +96,14 @@ def _decode_content(content: object, role: Role) -> list[Item]:
 
 def _decode_block(block: dict[str, Any]) -> Item | None:
     if block.get("type") == "tool_use":
-        rest = {k: v for k, v in block.items() if k not in ("type", "id", "name", "input")}
+        rest = without(block, "type", "id", "name", "input")
         text = dumps(block.get("input", {})).decode()
         native = native_of(rest)
         return recorded_call(
             string(block.get("id")), string(block.get("name")), text, native=native
         )
     if block.get("type") == "tool_result":
-        body = {k: v for k, v in block.items() if k not in ("type", "toolUseId")}
+        body = without(block, "type", "toolUseId")
         return decode_result(body, string(block.get("toolUseId")))
     return None
 

@@ -11,7 +11,7 @@ from whence.provider.arguments import call_with
 from whence.provider.exchange import Loss, ToolChoice, ToolDefinition
 from whence.provider.losses import Ledger, Note, foreign_notes
 from whence.provider.mcp_parts import PROTOCOL, decode_parts, encode_parts, native_of, own_fields
-from whence.provider.wire import dumps, mapping, objects, string
+from whence.provider.wire import dumps, mapping, objects, string, without
 from whence.shapes.item import ToolCall, ToolOutcome
 from whence.shapes.tool import Effect, Tool
 
@@ -71,7 +71,7 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
             string(tool.get("description")),
             mapping(tool.get("inputSchema")) or {"type": "object"},
             output_schema=mapping(tool.get("outputSchema")) or None,
-            native=native_of({k: v for k, v in tool.items() if k not in _TOOL_FIELDS}),
+            native=native_of(without(tool, *_TOOL_FIELDS)),
         )
         for tool in objects(tools)
     )
@@ -113,14 +113,14 @@ def encode_call(call: ToolCall) -> dict[str, Any]:
 def decode_call(params: Mapping[str, Any], call_id: str) -> ToolCall:
     """The call that a client makes; `args` is taken for `arguments`, as older clients write it."""
     given = params.get("arguments", params.get("args"))
-    rest = {k: v for k, v in params.items() if k not in ("name", "arguments", "args")}
+    rest = without(params, "name", "arguments", "args")
     name = string(params.get("name"))
     if given is None or isinstance(given, dict):
         call = call_with(call_id, name, given or {})
         return ToolCall(call.id, name, call.text, call.arguments, native=native_of(rest))
     text = given if isinstance(given, str) else dumps(given).decode()
     problem = f"the arguments are {text[:40]!r}, not a JSON object, at character 0"
-    return ToolCall(call_id, name, text, None, problem, 0, native=native_of(rest))
+    return ToolCall(call_id, name, text, None, problem, native=native_of(rest))
 
 
 def encode_result(outcome: ToolOutcome) -> tuple[dict[str, Any], tuple[Loss, ...]]:
@@ -149,7 +149,6 @@ def _as_object(value: object, notes: list[Note]) -> Mapping[str, Any]:
 
 def decode_result(result: Mapping[str, Any], call_id: str, name: str | None = None) -> ToolOutcome:
     """What came of a call."""
-    known = ("content", "isError", "structuredContent")
     structured = result.get("structuredContent")
     return ToolOutcome(
         call_id,
@@ -157,5 +156,5 @@ def decode_result(result: Mapping[str, Any], call_id: str, name: str | None = No
         result.get("isError") is True,
         structured,
         name,
-        native=native_of({k: v for k, v in result.items() if k not in known}),
+        native=native_of(without(result, "content", "isError", "structuredContent")),
     )

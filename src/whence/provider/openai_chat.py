@@ -18,7 +18,7 @@ from whence.provider.exchange import Encoded, Frame, Settings, ToolChoice, ToolD
 from whence.provider.parts import native_of, own_fields
 from whence.provider.profiles import Adapted
 from whence.provider.tools import encode_definitions, framed, strictness
-from whence.provider.wire import mapping, objects, string
+from whence.provider.wire import mapping, objects, string, without
 from whence.shapes.item import Message, Native, Text
 
 __all__ = [
@@ -66,7 +66,7 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
         function = mapping(tool.get("function"))
         if tool.get("type", "function") != "function" or not function:
             continue
-        rest = {key: value for key, value in tool.items() if key not in ("type", "function")}
+        rest = without(tool, "type", "function")
         definitions.append(
             ToolDefinition(
                 string(function.get("name")),

@@ -18,7 +18,7 @@ from whence.provider.responses_encode import encode_items
 from whence.provider.responses_parts import PROTOCOL
 from whence.provider.responses_stream import ResponsesAssembler
 from whence.provider.tools import encode_definitions, framed, strictness
-from whence.provider.wire import mapping, objects, string
+from whence.provider.wire import mapping, objects, string, without
 from whence.shapes.item import Native
 
 __all__ = [
@@ -66,7 +66,7 @@ def decode_tools(tools: Sequence[Any]) -> tuple[ToolDefinition, ...]:
             string(tool.get("description")),
             mapping(tool.get("parameters")),
             tool.get("strict"),
-            native=native_of(PROTOCOL, {k: v for k, v in tool.items() if k not in _TOOL_FIELDS}),
+            native=native_of(PROTOCOL, without(tool, *_TOOL_FIELDS)),
         )
         for tool in objects(tools)
         if tool.get("type") == "function"

@@ -78,7 +78,7 @@ def refused(
     """A failure that the provider told of, with its advice on when to ask again."""
     status = status_of(failure)
     error = _error(asked, failure, status)
-    if pause_s is not None:
+    if pause_s:
         error.suggestion = f"{error.suggestion} It asks to wait {pause_s:g} s."
         error.details = {**error.details, "retry_after_s": pause_s}
     passing = is_passing(status, advice) and failure.code not in _NO_MONEY

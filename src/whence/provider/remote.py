@@ -80,7 +80,8 @@ def open_model(
     keys = Keys(environ)
     base = base_url or keys.get(provider.base_name) or provider.base_url
     url = endpoint(base, provider.speech)
-    key_name, key = _key(provider, keys, needed=base == provider.base_url and not provider.free)
+    own = base == provider.base_url and not provider.free
+    key_name, key = _key(provider, keys, needed_for=id if own else None)
     headers = {**_headers(provider, key, url), **_checked(options.headers)}
     line = Line(url, headers, options.timeouts, proxy=proxy_of(url, environ), tls=options.tls)
     asked = Asked(provider.id, name, url.partition("?")[0], key_name, bool(key))
@@ -123,17 +124,17 @@ def _listening(url: str) -> tuple[bool, str]:
         return False, f"nothing listens at {parts.netloc}"
 
 
-def _key(provider: Provider, keys: Keys, *, needed: bool) -> tuple[str, str]:
+def _key(provider: Provider, keys: Keys, *, needed_for: str | None) -> tuple[str, str]:
     """The variable of the key, and the key; both may be unused by a server of one's own."""
     found = keys.first(provider.keys)
     if found is not None:
         check_key(found[1], found[0])
         return found
-    if needed:
+    if needed_for is not None:
         wanted = provider.keys[0]
         file = key_file(keys.environ) or "the file that WHENCE_KEYS names"
         raise Unavailable(
-            f"there is no key for {provider.id}: {wanted} is not set",
+            f"there is no key for {needed_for}: {wanted} is not set",
             f"Set {wanted}, or write `{wanted}: …` into {file}.",
         )
     return provider.keys[0], ""

@@ -85,6 +85,7 @@ class RemoteConversation:
         """Go on with these items; the first time, losses of tools and instructions come too."""
         self._ids.reserve(call.id for call in calls_of(items))
         untold, self._untold = self._untold, ()
+        items = [self._on_wire(item) for item in items]
         if self._definitions is not None:
             items, more = as_text(items, self._definitions)
             untold += more
@@ -177,6 +178,14 @@ class RemoteConversation:
             return no_model_here(asked, failure)
         pause_s = asked_pause(reply.header("retry-after"), reply.header("retry-after-ms"))
         return refused(asked, failure, reply.header("x-should-retry"), pause_s)
+
+    def _on_wire(self, item: Item) -> Item:
+        """The item; a call by the name that files know has the one that the model knows."""
+        if isinstance(item, ToolCall):
+            mounted = self._box.find(item.name)
+            if mounted is not None and item.name == mounted.name != mounted.wire:
+                return replace(item, name=mounted.wire)
+        return item
 
     def _own(self, delta: Delta) -> Delta:
         if self._codec.nulls and isinstance(delta, ItemDone):

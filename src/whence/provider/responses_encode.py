@@ -10,7 +10,7 @@ import msgspec
 
 from whence.provider.arguments import replayed_text
 from whence.provider.exchange import Encoded
-from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id
+from whence.provider.losses import Ledger, Note, foreign_notes, not_replayed, wire_id, wire_name
 from whence.provider.outcomes import mark, shown_parts
 from whence.provider.responses_parts import (
     PROTOCOL,
@@ -82,7 +82,7 @@ def _encode_call(item: ToolCall, notes: list[Note]) -> dict[str, Any]:
         "type": "custom_tool_call" if item.custom else "function_call",
         **_own_id(item.item_id, item.native),
         "call_id": _wire_id(item.id, notes),
-        "name": item.name,
+        "name": wire_name(item.name, "the Responses API", notes),
     }
     if item.custom:
         body["input"] = item.text

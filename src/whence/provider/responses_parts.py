@@ -9,7 +9,7 @@ from typing import Any
 from whence.provider import parts as common
 from whence.provider.losses import Note
 from whence.provider.media import audio_format, audio_type, kind_of, source_of_url, url_of_source
-from whence.provider.wire import dumps, mapping, raw, string, text_or_none
+from whence.provider.wire import dumps, mapping, raw, string, text_or_none, without
 from whence.shapes.item import (
     File,
     Image,
@@ -104,7 +104,7 @@ def decode_content(content: object, role: Role) -> tuple[Part, ...]:
 
 
 def _decode_part(part: dict[str, Any], role: Role) -> Part:
-    rest = {key: value for key, value in part.items() if key != "type"}
+    rest = without(part, "type")
     match part.get("type"):
         case "input_text" | "output_text" | "text" if isinstance(part.get("text"), str):
             text = rest.pop("text")

@@ -45,7 +45,7 @@ class Patience:
         """How long to wait after the attempt of that number, from 1; None: give up."""
         if not setback.passing or attempt >= self.attempts:
             return None
-        if setback.asked_s is not None:
+        if setback.asked_s:  # at once is no advice to a crowd that comes back at once
             return setback.asked_s if setback.asked_s <= self.longest_asked_s else None
         full = min(self.longest_s, self.first_s * 2.0 ** (attempt - 1))
         return full * (0.5 + self.chance() / 2)

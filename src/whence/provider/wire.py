@@ -43,14 +43,15 @@ def loads(data: bytes | str) -> Any:
 def _loads_slowly(data: bytes | str) -> Any:
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
     try:
-        return json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse_constant)
+        return json.loads(text.removeprefix("\ufeff"), parse_constant=refuse_constant)
     except ValueError as error:
         raise _not_json(text, str(error)) from None
     except RecursionError:
         raise _not_json(text, "it is nested too deeply") from None
 
 
-def _refuse_constant(name: str) -> None:
+def refuse_constant(name: str) -> None:
+    """Called by the standard library for NaN and the infinities, which JSON does not have."""
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -89,6 +90,11 @@ def raw(text: str) -> msgspec.Raw:
 def mapping(value: object) -> dict[str, Any]:
     """The value, where it is an object; otherwise an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The fields that have none of these names."""
+    return {name: value for name, value in fields.items() if name not in names}
 
 
 def objects(value: object) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from whence.declare.toolbox import Mounted
-from whence.provider.arguments import CUT_SHORT
+from whence.provider.arguments import cut_short
 from whence.provider.exchange import ToolDefinition
 from whence.provider.stream import CallDelta, Delta, ItemDone, TextDelta
 from whence.provider.wire import dumps
@@ -184,12 +184,7 @@ class XmlCallReader:
 
     def _done(self, opening: re.Match[str], ending: Ending) -> list[Delta]:
         name = opening.group(1)
-        schema = self._definitions[name].schema
-        properties = _properties(schema)
-        arguments = {
-            key: read_value(written, properties.get(key, {"type": "string"}), schema)
-            for key, written in ending.values.items()
-        }
+        arguments = _arguments(self._definitions[name], ending.values)
         source = self._prose.text[opening.start() : ending.end]
         native = Native(PROTOCOL, {"source": source})
         call = ToolCall("", name, dumps(arguments).decode(), arguments, native=native)
@@ -203,13 +198,13 @@ class XmlCallReader:
         source = self._prose.text[opening.start() : end]
         problem = f"the call has no closing tag </{name}>, at character {len(source)}"
         if self._cut:
-            problem = f"{CUT_SHORT}, at character {len(source)}"
+            problem = cut_short(source)
         elif not whole:
             problem = (
                 f"between <{name}> and </{name}> stands something other than parameters, or a"
                 f" parameter is not closed, before character {len(source)}"
             )
-        return self._leave(ToolCall("", name, source, None, problem, len(source)), end)
+        return self._leave(ToolCall("", name, source, None, problem), end)
 
     def _leave(self, call: ToolCall, end: int) -> list[Delta]:
         self._end_words()
@@ -226,6 +221,18 @@ class XmlCallReader:
         self._words.clear()
         if words:
             self._items.append(Message("assistant", (Text(words),)))
+
+
+def _arguments(definition: ToolDefinition, written: Mapping[str, str]) -> JSONObject:
+    """What stands between the tags, as the schema or an older form of the call has it."""
+    schema, properties = definition.schema, _properties(definition.schema)
+    older = definition.legacy(written) if definition.legacy else {}
+    read = {
+        key: read_value(text, properties.get(key, {"type": "string"}), schema)
+        for key, text in written.items()
+        if not older or key in properties
+    }
+    return {**read, **older}
 
 
 def _properties(schema: JSONObject) -> Mapping[str, object]:

@@ -430,12 +430,6 @@ class Document:
         """The settings: the first `<config>`; later ones do not count."""
         return next(self.nodes.tagged("config"), None)
 
-    @property
-    def comments(self) -> tuple[Comment, ...]:
-        """The comments of the top level."""
-        found = (self.nodes[at] for at in self.nodes.where(COMMENT))
-        return tuple(node for node in found if isinstance(node, Comment))
-
     def tagged(self, *tags: str) -> Iterator[Element]:
         """The top-level elements with one of these tags, in order."""
         return self.nodes.tagged(*tags)
@@ -450,7 +444,3 @@ class Document:
             item = item_of(element)
             if item is not None:
                 yield item
-
-    def place(self, offset: int) -> Place:
-        """Line and column of an offset, for a person."""
-        return next(places(self.source, (offset,)))

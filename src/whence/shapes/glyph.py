@@ -31,8 +31,9 @@ def visible(text: str) -> str:
     Hidden characters become their number, and long runs of spaces their length, which could push
     words out of sight.
     """
-    shown = "".join(f"<U+{ord(char):04X}>" if is_hidden(char) else char for char in text)
-    return _SPACES.sub(lambda found: f"<{len(found[0])} spaces>", shown)
+    if not text.isprintable() or _BLANK.search(text):
+        text = "".join(f"<U+{ord(char):04X}>" if is_hidden(char) else char for char in text)
+    return _SPACES.sub(lambda found: f"<{len(found[0])} spaces>", text)
 
 
 def visible_lines(text: str) -> list[str]:

@@ -146,9 +146,7 @@ class ToolCall:
     arguments: JSONObject | None
     """The arguments as values; None where there is a problem."""
     problem: str = ""
-    """Why the text is no set of arguments, with its position."""
-    problem_at: int | None = None
-    """Where in the text, in characters from its beginning."""
+    """Why the text is no set of arguments, with the place in characters from its beginning."""
     item_id: str | None = None
     """The provider's id of the item, apart from that of the call."""
     custom: bool = False

@@ -67,6 +67,10 @@ Touches: TypeAlias = Callable[[JSONObject], Iterable[tuple[Effect, str]]]
 """The paths that checked arguments name, and what happens there. Never raises; pure."""
 
 
+Legacy: TypeAlias = Callable[[Mapping[str, str]], JSONObject]
+"""Arguments out of the texts of a call in XML, where it is written as it once was; else none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Freeform:
     """That a tool can be called with plain text instead of JSON, where a provider has such calls.
@@ -109,6 +113,8 @@ class Tool:
     """Says before each call whether what is behind the tool is still what was trusted."""
     freeform: Freeform | None = None
     """None: it takes JSON only."""
+    legacy: Legacy | None = None
+    """Reads calls in words that have an older form than the schema."""
     source: str = "python"
     """builtin, shell, agent, mcp or python."""
     strict: bool = False

@@ -17,8 +17,6 @@ class HostPolicy:
     """`example.org`, `*.example.org` (not itself), `*`; with `:port` only that port."""
     networks: tuple[str, ...] = ()
     """Addresses that are not public and may be reached all the same, such as `127.0.0.0/8`."""
-    proxy: bool = False
-    """Whether the environment's proxy is asked; it connects to what it finds under a name."""
 
     def permits(self, host: str, port: int) -> bool:
         """Whether the host may be asked by its name; its address is another question."""

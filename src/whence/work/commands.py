@@ -11,8 +11,8 @@ from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.declaration import ShellCommand
 from whence.shapes.process import Confinement, Finished, Program, Resources
+from whence.work.exec.bounds import tail
 
-_SHOWN = 4_000
 EMPTY = "(no output)"
 
 
@@ -82,5 +82,5 @@ def _too_long(argv: tuple[str, ...], command: ShellCommand, done: Finished) -> T
     return TimedOut(
         f"{argv[0]} did not end within {seconds:g} s and was stopped with all that it started",
         'Ask for less at once, or declare a longer timeout="…".',
-        details={"output": done.output[-_SHOWN:].decode("utf-8", "replace")},
+        details={"output": tail(done.output)},
     )

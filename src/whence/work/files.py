@@ -21,6 +21,8 @@ WHOLE_CAP = 50_000_000
 """Bytes of a file that is read or edited without a range."""
 LIST_CAP = 1_000
 _CHUNK = 1 << 20
+_DEEPEST = 100
+"""Levels of directories that are copied."""
 _TAIL = 1 << 16
 """Where the last line ending is looked for."""
 _SHORT = 2
@@ -252,13 +254,18 @@ async def _copy_directory(files: Files, src: str, dst: str) -> Copied:
     return copied
 
 
-async def _copy_entries(files: Files, src: str, dst: str) -> Copied:
+async def _copy_entries(files: Files, src: str, dst: str, depth: int = 1) -> Copied:
+    if depth > _DEEPEST:
+        raise InvalidArgs(
+            f"{src[:80]!r}… is nested more than {_DEEPEST} levels deep",
+            "Copy the parts that are needed.",
+        )
     count = size = 0
     for entry in sorted(files.entries(src), key=lambda entry: entry.name):
         old, new = f"{src}/{entry.name}", f"{dst}/{entry.name}"
         if entry.kind is Kind.DIRECTORY:
             files.make_directories(new)
-            below = await _copy_entries(files, old, new)
+            below = await _copy_entries(files, old, new, depth + 1)
             count, size = count + below.files, size + below.bytes_written
         elif entry.kind is Kind.LINK:
             files.make_link(new, files.read_link(old))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -11,6 +12,8 @@ from whence.work import lexical
 from whence.work.ignored import Ignored
 from whence.work.lexical.hits import AROUND
 
+MOST = 300
+"""How many hits are shown."""
 _SPARE = 20
 """How many times as many hits are looked for, where some of them may have to be left out."""
 
@@ -38,17 +41,9 @@ class Groups:
             yield path, list(groups)
 
 
-async def find_groups(  # noqa: PLR0913 - a search has these
-    ports: Ports,
-    path: str,
-    regex: str,
-    glob: str | None,
-    *,
-    ignored: Ignored,
-    rg: str | None,
-    most: int,
-) -> Groups:
+async def find_groups(ports: Ports, path: str, regex: str, glob: str | None) -> Groups:
     """The results below a path, without those in files that are ignored."""
+    ignored = Ignored.of(ports.files)
     certain = ignored.rules is None or bool(ignored.patterns)
     found = await lexical.search(
         regex,
@@ -56,13 +51,13 @@ async def find_groups(  # noqa: PLR0913 - a search has these
         scope=ports.files.real(path),
         glob=glob,
         runner=ports.processes,
-        rg=rg,
+        rg=shutil.which("rg"),
         closed=(*ports.closed, *ignored.patterns),
-        cap=most if certain else most * _SPARE,
+        cap=MOST if certain else MOST * _SPARE,
     )
     hits = [hit for hit in found.hits if not ignored.covers(hit.path, is_directory=False)]
-    groups = _grouped(hits[:most])
-    return Groups(tuple(groups), found.truncated or len(hits) > most, found.warnings)
+    groups = _grouped(hits[:MOST])
+    return Groups(tuple(groups), found.truncated or len(hits) > MOST, found.warnings)
 
 
 def _grouped(hits: Sequence[lexical.Hit]) -> list[Group]:

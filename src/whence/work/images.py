@@ -69,7 +69,7 @@ class Picture:
 
 async def read_picture(files: Files, path: str, limits: ImageLimits = IMAGE_LIMITS) -> Picture:
     """The picture in a file of the workspace, decoded beside the event loop."""
-    from whence.work.web.apart import apart
+    from whence.work.apart import apart
 
     try:
         file = open_file(files, path)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -55,6 +57,25 @@ def test_without_either_there_are_limits_only(monkeypatch: pytest.MonkeyPatch) -
 
     assert isinstance(chosen, LimitsOnly)
     assert not trial_of(chosen).isolation.full
+
+
+@pytest.mark.requirement("sandbox:fallback")
+@pytest.mark.usefixtures("no_bubblewrap")
+def test_where_nothing_can_be_started_nothing_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(landlock, "version", lambda: 0)
+    monkeypatch.setattr(LimitsOnly, "start", start)
+    trial_of.cache_clear()
+    try:
+        chosen = best_sandbox()
+
+        assert isinstance(chosen, LimitsOnly)
+        assert "Too many open files" in trial_of(chosen).problem
+        assert not trial_of(chosen).isolation.full
+    finally:
+        trial_of.cache_clear()
 
 
 @pytest.mark.usefixtures("no_bubblewrap")

@@ -53,6 +53,7 @@ def tools() -> list[dict[str, Any]]:
         listed.append(tool("poison", f"Nice\x1b[2J\u202e tool{hidden}."))
         listed.append(tool("b\u0430d name", "A name to be left out."))
         listed.append(tool("../up", "A name that leads elsewhere."))
+        listed.append(tool("drop", "Another one of this name."))
         deep: dict[str, Any] = {"type": "object"}
         for _ in range(80):
             deep = {"type": "object", "properties": {"a": deep}}

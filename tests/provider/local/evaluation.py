@@ -19,7 +19,7 @@ from whence.shapes.item import Message, StopReason, Text, ToolCall, ToolOutcome
 from whence.shapes.tool import Tool
 
 REQUESTS = Path(__file__).with_name("requests.yaml")
-HALVES = ("dev", "seen", "held")
+HALVES = ("dev", "seen", "held", "wide")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ def load() -> tuple[dict[str, Toolbox], list[dict[str, Any]]]:
 
 def _tools(box: dict[str, Any]) -> Sequence[Tool]:
     if "catalog" in box:
-        return load_catalog(box["catalog"])
+        only = box.get("only")
+        return [tool for tool in load_catalog(box["catalog"]) if not only or tool.name in only]
     return [Tool(t["name"], t["description"], t["schema"], None) for t in box["tools"]]
 
 

@@ -29,7 +29,9 @@ from whence.shapes.tool import Tool
 pytestmark = pytest.mark.anyio
 
 AUTO = ToolChoice()
-FILES = Toolbox(load_catalog("moollm"))
+FILES_TOOLS = load_catalog("moollm")
+FILES = Toolbox(FILES_TOOLS)
+READING = ("fs.ls", "fs.read", "fs.append", "search.lexical", "terminal.run")
 JOURNAL = (
     "The journal of a session is kept in a Markdown file.\n"
     "Nothing in this paragraph is of any interest to anybody who reads it.\n"
@@ -79,6 +81,33 @@ async def test_steps_are_called_one_after_the_other_and_then_quoted(local: Local
     assert last.text == (
         "read notes.txt:\nbuy bread\nand milk\n\nlist the folder archive:\n2024/\na.txt"
     )
+
+
+@pytest.mark.requirement("local:steps")
+async def test_each_of_several_files_is_a_step(local: LocalModel) -> None:
+    talk = conversation(local, "read a.txt and b.txt")
+
+    first = only_call(await ask(talk))
+    talk.add(result(first, "one"))
+    second = only_call(await ask(talk))
+    talk.add(result(second, "two"))
+
+    assert first.arguments == {
+        "why": "Carry out the request “read a.txt”, step 1 of 2", "path": "a.txt",
+    }  # fmt: skip
+    assert second.arguments is not None
+    assert second.arguments["path"] == "b.txt"
+    assert (await ask(talk)).text == "read a.txt:\none\n\nread b.txt:\ntwo"
+
+
+@pytest.mark.parametrize("said", ["delete README.md", "move a.txt to b.txt", "append it to a.txt"])
+async def test_what_no_tool_can_do_is_not_done_with_another(local: LocalModel, said: str) -> None:
+    reading = Toolbox([tool for tool in FILES_TOOLS if tool.name in READING])
+
+    last = await ask(conversation(local, said, reading))
+
+    assert last.calls == ()
+    assert last.text.startswith(("I cannot do that", "“append it to a.txt” sounds like"))
 
 
 @pytest.mark.requirement("local:steps")

@@ -116,7 +116,7 @@ def test_numbers_outside_the_bounds_of_a_place_do_not_fit() -> None:
     [
         ("the docs folder", "docs"),
         ("list the files in src", "src"),
-        ("the file LICENSE", "LICENSE"),
+        ("the file notes", "notes"),
     ],
 )
 def test_a_word_can_be_a_path_by_where_it_stands(request_text: str, path: str) -> None:

@@ -33,11 +33,21 @@ def kinds(request: str) -> list[tuple[str, str]]:
         ("add 2.5 and -3, issue #42, 1,000 more",
          [("number", "2.5"), ("number", "-3"), ("number", "#42"), ("number", "1,000")]),
         ("version v1.2.3", [("dotted", "v1.2.3")]),
+        ("lines 100-120 at 9am", [("number", "100"), ("number", "120"), ("time", "9am")]),
+        ("docs/setup guide.md, src/lib and a.py",
+         [("path", "docs/setup guide.md"), ("path", "src/lib"), ("dotted", "a.py")]),
+        ("LICENSE, a license and .env.local", [("dotted", "LICENSE"), ("dotted", ".env.local")]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip
 def test_things_are_told_by_their_shape(request_text: str, found: list[tuple[str, str]]) -> None:
     assert kinds(request_text) == found
+
+
+def test_a_bracket_belongs_to_the_word_that_opened_it() -> None:
+    said = [piece.text for piece in pieces_of("print(sum(x)) (see a.py).")]
+
+    assert said == ["print(sum(x))", "see", "a.py"]
 
 
 def test_numbers_are_read_from_digits_and_from_small_words() -> None:
@@ -68,6 +78,11 @@ def test_every_piece_stands_in_the_request_where_it_says(text: str) -> None:
         ("an issue with the labels bug and urgent", ["an issue with the labels bug and urgent"]),
         ("run the command df -h", ["run the command df -h"]),
         ("what is 2 and 3?", ["what is 2 and 3?"]),
+        ("rain in the next 3 days", ["rain in the next 3 days"]),
+        ("read a.md, next list src", ["read a.md", "list src"]),
+        ("1. read a.md 2) list src", ["read a.md", "list src"]),
+        ("- read a.md\n- list src", ["read a.md", "list src"]),
+        ("first 5 lines of a.md", ["first 5 lines of a.md"]),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )  # fmt: skip

@@ -83,6 +83,23 @@ def test_sentences_keep_their_line_and_lose_their_layout() -> None:
     ]  # fmt: skip
 
 
+def test_a_sentence_that_was_broken_at_the_end_of_a_line_is_whole() -> None:
+    text = (
+        "# Journal\n\n"
+        "It is kept beside the file. Every record of it holds a hash of what stands before\n"
+        "it, and that is all. Nothing else is told.\n"
+        "- a list of things is never joined with what stands above, however long it is\n"
+        "- nor with this\n"
+    )
+
+    assert sentences_of(text) == [
+        ("It is kept beside the file.", 3),
+        ("Every record of it holds a hash of what stands before it, and that is all.", 3),
+        ("Nothing else is told.", 4),
+        ("a list of things is never joined with what stands above, however long it is", 5),
+    ]
+
+
 def test_the_topic_is_what_the_arguments_do_not_say() -> None:
     assert topic("What does README.md say about the journal?", {"path": "README.md"}) == ["journal"]
     assert topic("what does the file LICENSE say?", {"path": "LICENSE"}) == []
@@ -96,9 +113,10 @@ def test_what_cannot_be_done_is_said_with_what_can() -> None:
     }
     tools = list(Toolbox([Tool(f"t{n}", f"Does {n}\nmore", schema, None) for n in range(14)]))
 
-    said = nothing_fits(tools, small_talk=False)
+    said = nothing_fits("what is it?", tools, small_talk=False)
     assert said.startswith("I do not know")
+    assert nothing_fits("burn it", tools, small_talk=False).startswith("I cannot do that")
     assert "- t0: Does 0\n" in said
     assert said.endswith("- … and 2 more")
-    assert "no tools here" in nothing_fits([], small_talk=True)
+    assert "no tools here" in nothing_fits("hi", [], small_talk=True)
     assert "what that needs: n" in needs_more("do it", tools[0])

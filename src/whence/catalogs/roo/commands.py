@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from whence.declare.function import tool
+from whence.declare.function import builtin
 from whence.declare.shell_grammar import lines_in
 from whence.errors import InvalidArgs, NotFound
 from whence.execute.ports import Ports
@@ -26,9 +26,8 @@ _ID = re.compile(r"cmd-\d{1,20}\.txt")
 _UNSUCCESSFUL = "Command execution was not successful, inspect the cause and adjust as needed."
 
 
-@tool(
+@builtin(
     category="exec",
-    source="builtin",
     effects=[Effect.EXECUTE],
     commands=lines_in("command"),
     sandbox=Sandbox(timeout_ms=600_000),
@@ -49,6 +48,8 @@ async def execute_command(
     """Run a command line in the workspace; servers and watchers get a timeout and stay running."""
     from whence.work.exec.background import patience, start
 
+    if not command.strip():
+        raise InvalidArgs("the command is empty", "Give the line that is to be run.")
     place = cwd or "."
     hidden = Ignored.of(ports.files).covering
     running, program = start(ports, command, place, hidden)
@@ -101,9 +102,8 @@ def _signal_name(number: int) -> str:
         return str(number)
 
 
-@tool(
+@builtin(
     category="exec",
-    source="builtin",
     examples=[
         Example(
             {"artifact_id": "cmd-1706119234567.txt", "search": "error|failed"},

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from whence.declare.function import tool
+from whence.declare.function import builtin
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.dataclass import dataclass
 from whence.shapes.json import JSONObject
 from whence.shapes.tool import Effect, Example
+
+if TYPE_CHECKING:
+    from whence.work.edits.search_replace import Wanted
 
 WRITE = Effect.WRITE
 _NOTICE = (
@@ -23,6 +26,7 @@ _ALL_NOTICE = "These are the files now; there is no need to read them again."
 _PATH = "File, relative to the workspace"
 _OLD = "The text to replace, exactly as in the file, without line numbers"
 _NEW = "The text that takes its place; empty deletes"
+_BUT_FOR = {"whitespace": "white space in its lines", "tokens": "all white space"}
 
 
 class Operation(msgspec.Struct):
@@ -81,9 +85,8 @@ class PatchWritten:
     changes: str
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     output=DiffWritten,
     argument_aliases={"file_path": "path"},
@@ -123,9 +126,8 @@ def _patched_paths(arguments: JSONObject) -> Iterable[tuple[Effect, str]]:
     return touches(str(arguments.get("patch", "")))
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     effects=(WRITE,),
     touches=_patched_paths,
     output=PatchWritten,
@@ -163,9 +165,8 @@ async def apply_patch(
     return Reply(written, warnings=done.warnings, bytes_written=done.bytes_written)
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     output=FileWritten,
     argument_aliases={"file_path": "path"},
@@ -184,20 +185,17 @@ async def search_and_replace(
     ],
 ) -> Reply:
     """Replace texts in a file, each of which occurs exactly once."""
-    from whence.work.editing import replace_in
     from whence.work.edits.search_replace import Wanted
 
     wanted = [
         Wanted(one.search, one.replace, 1, f"operation {number}: search", "replace")
         for number, one in enumerate(operations, 1)
     ]
-    stored, _ = await replace_in(ports.files, path, *wanted)
-    return _modified(path, stored.bytes_written, len(wanted))
+    return await _replaced(ports, path, *wanted)
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"file_path": WRITE},
     output=FileWritten,
     argument_aliases={"path": "file_path"},
@@ -215,16 +213,13 @@ async def search_replace(
     new_string: Annotated[str, _NEW],
 ) -> Reply:
     """Replace one text in a file; it must occur exactly once."""
-    from whence.work.editing import replace_in
     from whence.work.edits.search_replace import Wanted
 
-    stored, _ = await replace_in(ports.files, file_path, Wanted(old_string, new_string))
-    return _modified(file_path, stored.bytes_written)
+    return await _replaced(ports, file_path, Wanted(old_string, new_string))
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"file_path": WRITE},
     output=FileWritten,
     argument_aliases={"path": "file_path"},
@@ -245,7 +240,7 @@ async def edit_file(
     ] = 1,
 ) -> Reply:
     """Replace a text as often as expected, or create a file. White space may differ a little."""
-    from whence.work.editing import create, replace_in
+    from whence.work.editing import create
     from whence.work.edits.search_replace import Wanted
 
     if not old_string:
@@ -253,14 +248,11 @@ async def edit_file(
         written = FileWritten(file_path, "created", _NOTICE)
         return Reply(written, bytes_written=made.bytes_written)
     wanted = Wanted(old_string, new_string, expected_replacements, tolerant=True)
-    stored, (done,) = await replace_in(ports.files, file_path, wanted)
-    how = {"exact": None, "whitespace": "white space in its lines", "tokens": "all white space"}
-    return _modified(file_path, stored.bytes_written, done.count, but_for=how[done.matched])
+    return await _replaced(ports, file_path, wanted)
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"file_path": WRITE},
     output=FileWritten,
     argument_aliases={"path": "file_path"},
@@ -282,18 +274,14 @@ async def edit(
     replace_all: Annotated[bool, "Replace every occurrence, not the only one"] = False,
 ) -> Reply:
     """Replace a text in a file; without replace_all it must occur exactly once."""
-    from whence.work.editing import replace_in
     from whence.work.edits.search_replace import Wanted
 
     times = None if replace_all else 1
-    wanted = Wanted(old_string, new_string, times)
-    stored, (done,) = await replace_in(ports.files, file_path, wanted)
-    return _modified(file_path, stored.bytes_written, done.count)
+    return await _replaced(ports, file_path, Wanted(old_string, new_string, times))
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"path": WRITE},
     output=FileWritten,
     aliases=("write_file",),
@@ -315,8 +303,13 @@ async def write_to_file(
     return Reply(written, warnings=stored.warnings, bytes_written=stored.bytes_written)
 
 
-def _modified(path: str, size: int, count: int = 1, *, but_for: str | None = None) -> Reply:
+async def _replaced(ports: Ports, path: str, *wanted: Wanted) -> Reply:
+    from whence.work.editing import replace_in
+
+    stored, done = await replace_in(ports.files, path, *wanted)
+    count = sum(one.count for one in done)
     several = f" ({count} replacements)" if count > 1 else ""
-    warnings = (f"matched but for {but_for}",) if but_for else ()
+    loose = [_BUT_FOR[one.matched] for one in done if one.matched != "exact"]
     written = FileWritten(path, "modified", f"{_NOTICE}{several}")
-    return Reply(written, warnings=warnings, bytes_written=size)
+    warnings = tuple(f"matched but for {what}" for what in loose)
+    return Reply(written, warnings=warnings, bytes_written=stored.bytes_written)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from whence.declare.function import tool
+from whence.declare.function import builtin
 from whence.errors import InvalidArgs, WhenceError
 from whence.execute.ports import Files, Ports
 from whence.shapes.call import Reply
@@ -36,6 +37,9 @@ _EXAMPLES = (
     ),
 )
 _FILE = "File, relative to the workspace"
+_FILE_TAG = re.compile(r"<file>(.*?)</file>", re.DOTALL)
+_PATH_TAG = re.compile(r"<path>(.*?)</path>", re.DOTALL)
+_RANGE_TAG = re.compile(r"<line_range>\s*(\d{1,9})\s*-\s*(\d{1,9})\s*</line_range>")
 _Lines = Annotated[list[int], Meta(min_length=2, max_length=2)]
 
 
@@ -90,15 +94,15 @@ def reader(*, partial_reads: bool, most_files: int, images: bool) -> Tool:
         "Read files, PDF, Word and Excel as text; each line comes with its number, `12 | text`. "
         f"{several}{shows}"
     )
-    make = tool(
+    make = builtin(
         "read_file",
         description=about,
         category="fs",
-        source="builtin",
         paths={"path": READ},
         touches=_files,
         sandbox=_MINUTE,
         examples=_EXAMPLES if partial_reads else (),
+        legacy=_older,
     )
 
     async def read(ports: Ports, wanted: Sequence[Part]) -> Reply:
@@ -107,18 +111,7 @@ def reader(*, partial_reads: bool, most_files: int, images: bool) -> Tool:
                 f"{len(wanted)} files were asked for; one call reads at most {most_files}",
                 f"Read them in batches of {most_files} or fewer.",
             )
-        answer, ignored = _Answer(), Ignored.of(ports.files)
-        for part in wanted:
-            try:
-                ignored.refuse(ports.files, part.path)
-                room = slices.MOST_CHARS // len(wanted)
-                await _add(answer, ports.files, part, room, images=images)
-            except WhenceError as error:
-                answer.failures.append(error)
-                answer.words.append(
-                    f"File: {in_one_line(part.path)}\nError: {error.message}. {error.suggestion}"
-                )
-        return answer.reply()
+        return await _read(ports.files, wanted, images=images)
 
     async def whole(
         ports: Ports, path: str | None = None, files: list[Whole] | None = None
@@ -147,6 +140,27 @@ def reader(*, partial_reads: bool, most_files: int, images: bool) -> Tool:
         return await read(ports, [Part(names[0], first=_line("offset", offset), limit=limit)])
 
     return make(parts if partial_reads else whole)
+
+
+def _older(written: Mapping[str, str]) -> JSONObject:
+    """`<args>` with a `<file>` for each file, or `<start_line>` and `<end_line>` of a `<path>`."""
+    files = [_older_file(found[1]) for found in _FILE_TAG.finditer(written.get("args", ""))]
+    if files:
+        return {"files": files}
+    first, last = (written.get(name, "").strip() for name in ("start_line", "end_line"))
+    if not (first or last) or not f"{first}{last}".isdecimal():
+        return {}
+    start = int(first or 1)
+    return {"offset": start, "limit": int(last) - start + 1} if last else {"offset": start}
+
+
+def _older_file(text: str) -> JSONObject:
+    from html import unescape
+
+    named = _PATH_TAG.search(text)
+    path = unescape(named[1].strip()) if named else ""
+    ranges: list[JSONValue] = [[int(first), int(last)] for first, last in _RANGE_TAG.findall(text)]
+    return {"path": path, "line_ranges": ranges} if ranges else {"path": path}
 
 
 def _files(arguments: JSONObject) -> Iterable[tuple[Effect, str]]:
@@ -193,6 +207,21 @@ def _block(path: str, offset: int | None, limit: int | None, wanted: Indentation
     )
     most = min(limit or slices.LINES, how.max_lines or slices.LINES)
     return Part(path, around=around, limit=most)
+
+
+async def _read(files: Files, wanted: Sequence[Part], *, images: bool) -> Reply:
+    answer, ignored = _Answer(), Ignored.of(files)
+    for part in wanted:
+        try:
+            ignored.refuse(files, part.path)
+            room = slices.MOST_CHARS // len(wanted)
+            await _add(answer, files, part, room, images=images)
+        except WhenceError as error:
+            answer.failures.append(error)
+            answer.words.append(
+                f"File: {in_one_line(part.path)}\nError: {error.message}. {error.suggestion}"
+            )
+    return answer.reply()
 
 
 async def _add(answer: _Answer, files: Files, part: Part, room: int, *, images: bool) -> None:

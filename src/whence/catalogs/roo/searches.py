@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Annotated
 
 from msgspec import Meta
 
-from whence.declare.function import tool
+from whence.declare.function import builtin
 from whence.execute.ports import Ports
 from whence.shapes.call import Reply
 from whence.shapes.tool import Effect, Example
@@ -16,7 +15,6 @@ from whence.work.ignored import Ignored
 from whence.work.text import in_one_line
 
 READ = Effect.READ
-MOST_RESULTS = 300
 _LONGEST_LINE = 500
 _MORE_FILES = (
     "(File list truncated. Use list_files on specific subdirectories if you need to explore "
@@ -24,9 +22,8 @@ _MORE_FILES = (
 )
 
 
-@tool(
+@builtin(
     category="fs",
-    source="builtin",
     paths={"path": READ},
     examples=[Example({"path": "src", "recursive": True}, why="See how the package is laid out")],
 )
@@ -51,9 +48,8 @@ async def list_files(
     return Reply("\n".join(lines) or "No files found.", truncated=found.truncated)
 
 
-@tool(
+@builtin(
     category="search",
-    source="builtin",
     paths={"path": READ},
     examples=[
         Example(
@@ -71,10 +67,7 @@ async def search_files(
     """Search files by regular expression; each result comes with a line above and below."""
     from whence.work.grouping import find_groups
 
-    found = await find_groups(
-        ports, path, regex, file_pattern, ignored=Ignored.of(ports.files),
-        rg=shutil.which("rg"), most=MOST_RESULTS,
-    )  # fmt: skip
+    found = await find_groups(ports, path, regex, file_pattern)
     if not found.groups:
         return Reply("No results found", warnings=found.warnings)
     results = "1 result" if len(found.groups) == 1 else f"{len(found.groups)} results"

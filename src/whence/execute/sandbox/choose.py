@@ -12,10 +12,9 @@ from whence.errors import WhenceError
 from whence.execute.sandbox.bubblewrap import Bubblewrap
 from whence.execute.sandbox.launched import Landlock, LimitsOnly
 from whence.execute.sandbox.spawner import submit
-from whence.execute.sandbox.start import Sandbox
+from whence.execute.sandbox.start import PATIENCE_S, Sandbox
 from whence.shapes.process import Confinement, Isolation, Program
 
-_PATIENCE_S = 20.0
 SANDBOXES: tuple[Callable[[], Sandbox], ...] = (Bubblewrap, Landlock, LimitsOnly)
 """The strongest first."""
 _NO_ISOLATION = Isolation()
@@ -33,9 +32,13 @@ class Trial:
 
 @lru_cache(maxsize=1)
 def best_sandbox() -> Sandbox:
-    """Bubblewrap where it works; Landlock where the kernel has it; else limits only."""
+    """Bubblewrap where it works; Landlock where the kernel has it; else limits only.
+
+    Where not even those can start a program, a call that runs one is told why.
+    """
     trials = (trial_of(make()) for make in SANDBOXES)
-    return next(trial.sandbox for trial in trials if not trial.problem)
+    working = (trial.sandbox for trial in trials if not trial.problem)
+    return next(working, None) or SANDBOXES[-1]()
 
 
 def isolation_of(sandbox: Sandbox) -> Isolation:
@@ -58,7 +61,7 @@ def _try(sandbox: Sandbox, program: Program) -> Trial:
     except (WhenceError, OSError) as error:
         return Trial(sandbox, problem=str(error))
     try:
-        _, said = running.process.communicate(timeout=_PATIENCE_S)
+        _, said = running.process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         running.kill()
         running.process.communicate()

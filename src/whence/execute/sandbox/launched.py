@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache, partial
 from inspect import getsource
 from typing import Any
@@ -57,8 +58,7 @@ class LimitsOnly:
         except BaseException:
             shutil.rmtree(scratch)
             raise
-        # The launcher is asked even for the hard end: only it knows what is left to be ended.
-        ask, kill = (partial(_signal, process, n) for n in (signal.SIGTERM, signal.SIGQUIT))
+        ask, kill = endings(process)
         release = partial(shutil.rmtree, scratch, True)
         return Started(process, isolation, ask, kill, release=release)
 
@@ -134,9 +134,7 @@ def _spawn(orders: dict[str, Any], program: Program) -> subprocess.Popen[bytes]:
             os.close(stdin)
 
 
-def launch(
-    orders: dict[str, Any], stdin: int, stderr: int = subprocess.PIPE
-) -> subprocess.Popen[bytes]:
+def launch(orders: dict[str, Any], stdin: int, stderr: int) -> subprocess.Popen[bytes]:
     """The launcher, at work on its orders; always called in the thread that lives on."""
     given = in_memory(json.dumps(orders).encode())
     # It starts with its signals held back: one that comes before it can listen is not lost, also
@@ -168,6 +166,14 @@ def _python() -> str:
     return sys.executable if os.access(sys.executable, os.X_OK) else inner_python()[0]
 
 
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    if process.returncode is None:
-        process.send_signal(number)
+def endings(process: subprocess.Popen[bytes]) -> tuple[Callable[[], None], Callable[[], None]]:
+    """How a launched program is asked to end, and how it is ended.
+
+    The launcher is asked even for the hard end: only it knows what is left to be ended.
+    """
+
+    def send(number: signal.Signals) -> None:
+        if process.returncode is None:
+            process.send_signal(number)
+
+    return partial(send, signal.SIGTERM), partial(send, signal.SIGQUIT)

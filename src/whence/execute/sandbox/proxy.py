@@ -12,7 +12,6 @@ import socket
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -60,12 +59,7 @@ class Proxy:
         self._begin(self._serve())
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         for task in self._busy:
             task.cancel()
         await asyncio.gather(*self._busy, return_exceptions=True)

@@ -55,14 +55,11 @@ async def _run(
     shows = (1,) if program.reports else (0, 1)
     capture = Capture(running.process, program.keep_bytes, on_output, shows)
     child = Child(running.process, ask=running.ask, kill=running.kill, grace_s=grace_s)
-    timed_out, gone, guard = False, False, DiskGuard(program)
+    gone, guard = False, DiskGuard(program)
     if on_start is not None:
         on_start(running.isolation)
     try:
-        async with asyncio.timeout(program.timeout_s):
-            await guard.until(child.exited)
-    except TimeoutError:
-        timed_out = True
+        in_time = await _ends_within(program.timeout_s, guard, child)
     finally:
         try:
             await child.stop()
@@ -75,10 +72,7 @@ async def _run(
     stdout, stderr = capture.of_stream(0), capture.of_stream(1)
     status = child.returncode or 0
     if problem := sandbox.complaint(status, stderr or stdout):
-        raise Unavailable(
-            f"{program.argv[0]!r} could not be run: {problem}",
-            "Check that the program and its directories can be used; `whence doctor` says more.",
-        )
+        raise _unavailable(program, problem)
     return Finished(
         exit_code=sandbox.exit_code(status),
         stdout=stdout,
@@ -86,7 +80,7 @@ async def _run(
         output=capture.both() if stdout and stderr else stdout or stderr,
         isolation=running.isolation,
         duration_s=time.perf_counter() - begun,
-        timed_out=timed_out,
+        timed_out=not in_time,
         dropped=capture.dropped,
         exceeded="disk" if guard.exceeded else "",
     )
@@ -100,6 +94,22 @@ def _abandon(running: Started) -> None:
         if pipe is not None:
             pipe.close()
     running.release()
+
+
+async def _ends_within(seconds: float, guard: DiskGuard, child: Child) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await guard.until(child.exited)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _unavailable(program: Program, problem: str) -> Unavailable:
+    return Unavailable(
+        f"{program.argv[0]!r} could not be run: {problem}",
+        "Check that the program and its directories can be used; `whence doctor` says more.",
+    )
 
 
 def _lingering(program: Program, pid: int) -> ExecutionFailed:

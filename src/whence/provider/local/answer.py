@@ -82,7 +82,7 @@ def topic(step: str, arguments: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def nothing_fits(tools: Sequence[Mounted], *, small_talk: bool) -> str:
+def nothing_fits(request: str, tools: Sequence[Mounted], *, small_talk: bool) -> str:
     """What the model can do here, said to somebody who wanted something else."""
     if not tools:
         return (
@@ -91,11 +91,17 @@ def nothing_fits(tools: Sequence[Mounted], *, small_talk: bool) -> str:
         )
     listed = "\n".join(f"- {_line(mounted)}" for mounted in tools[:_LISTED])
     more = f"\n- … and {len(tools) - _LISTED} more" if len(tools) > _LISTED else ""
-    first = "I do not chat" if small_talk else "I do not know: no tool here fits that"
     return (
-        f"{first}. I am a small embedded model: I call tools that a request names plainly, and "
+        f"{_refusal(request, small_talk=small_talk)} I am a small embedded model: I call tools that a request names plainly, and "
         f"quote what they say. The tools here:\n{listed}{more}"
     )
+
+
+def _refusal(request: str, *, small_talk: bool) -> str:
+    if small_talk:
+        return "I do not chat."
+    what = "I do not know" if is_question(request) else "I cannot do that"
+    return f"{what}: no tool here fits."
 
 
 def _line(mounted: Mounted) -> str:

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from whence.declare.toolbox import Mounted
-from whence.provider.local import commands, plainly, verbs
+from whence.provider.local import commands, paths, plainly, verbs
 from whence.provider.local.engine import Networks
 from whence.provider.local.fit import fit
-from whence.provider.local.grammar import is_loose
+from whence.provider.local.grammar import is_telling
 from whence.provider.local.pieces import Kind, Piece, pieces_of
 from whence.provider.local.plainly import Known, same_word
 from whence.provider.local.reason import is_question
@@ -26,7 +26,9 @@ ENOUGH = 0.18
 """A tool with less evidence than this is not meant."""
 
 _SHARED, _MISSING, _UNUSED, _SAID = 0.15, 0.15, 0.1, 0.1
-_VERB, _OTHER_VERB, _ACTS = 0.1, 0.05, 0.2
+_VERB, _PLAIN_VERB, _OTHER_VERB, _ACTS = 0.1, 0.15, 0.05, 0.2
+_NO_WAY = 0.5
+"""For a tool that does something else, however near it is."""
 _MOST_SHARED = 2.0
 _DOUBT = 0.1
 """By how much small talk must be nearer than a tool."""
@@ -97,7 +99,7 @@ class Chooser:
         """All tools, best first."""
         known = Known.of(request)
         plain = await self._networks.rank(request, self._texts)
-        masked = await self._networks.rank(masked_text(request, known.pieces), self._texts)
+        masked = await self._networks.rank(masked_text(known), self._texts)
         found = [
             Candidate(mounted, (plain[index] + masked[index]) / 2 + self._evidence(index, known))
             for index, mounted in enumerate(self._tools)
@@ -118,9 +120,10 @@ class Chooser:
 
     def _shared(self, own: frozenset[str], pieces: Sequence[Piece]) -> float:
         """How telling the words are that the request and the tool have in common."""
-        said = [piece.text.lower() for piece in pieces if piece.kind is Kind.WORD]
-        common = (word for word in own if any(same_word(other, word) for other in said))
-        return min(sum(self._rarity[word] for word in common), _MOST_SHARED)
+        said = {piece.text.lower() for piece in pieces if piece.kind is Kind.WORD}
+        common = [[word for word in own if same_word(other, word)] for other in said]
+        telling = sum(max(self._rarity[word] for word in words) for words in common if words)
+        return min(telling, _MOST_SHARED)
 
 
 def _says_program(known: Known) -> bool:
@@ -131,14 +134,25 @@ def _says_program(known: Known) -> bool:
 
 def _verb_evidence(known: Known, does: frozenset[str]) -> float:
     """Whether a tool does what the request says with its verb; a question wants to be told."""
-    opening = plainly.opening(known)
-    words = [piece.text.lower() for piece in known.pieces[opening:] if piece.kind is Kind.WORD]
-    wanted = verbs.wanted(words)
+    wanted = verbs.wanted(plainly.words(known))
     asks = is_question(known.request) or verbs.tells(wanted)
     evidence = -_ACTS if verbs.only_acts(does) and asks else 0.0
+    if verbs.is_no_way(wanted, does):
+        evidence -= _NO_WAY
+    if paths.asks_inside(known):
+        wanted |= verbs.LISTING
+    elif is_question(known.request) and paths.names_file(known) and not wanted & verbs.SEARCHING:
+        wanted |= verbs.READING
     if wanted and does:
-        evidence += _VERB if wanted & does else -_OTHER_VERB
+        evidence += _agreement(wanted, does)
     return evidence
+
+
+def _agreement(wanted: frozenset[str], does: frozenset[str]) -> float:
+    """A verb that means only one thing says more."""
+    if not wanted & does:
+        return -_OTHER_VERB
+    return _PLAIN_VERB if len(wanted) == 1 else _VERB
 
 
 def _described(mounted: Mounted, slots: Sequence[Slot]) -> str:
@@ -155,8 +169,8 @@ def _own_words(mounted: Mounted) -> frozenset[str]:
     """The words of a tool's names and of its description."""
     tool = mounted.tool
     named = [word for name in (tool.name, *tool.aliases) for word in name_words(name)]
-    said = [piece.text.lower() for piece in pieces_of(tool.description) if not is_loose(piece)]
-    return frozenset(word for word in (*named, *said) if len(word) > 1)
+    said = [piece.text.lower() for piece in pieces_of(tool.description)]
+    return frozenset(word for word in (*named, *said) if is_telling(word))
 
 
 def _rarity(listed: Sequence[frozenset[str]]) -> dict[str, float]:
@@ -166,13 +180,18 @@ def _rarity(listed: Sequence[frozenset[str]]) -> dict[str, float]:
     return {word: math.log((1 + len(listed)) / count) / most for word, count in counts.items()}
 
 
-def masked_text(request: str, pieces: Sequence[Piece]) -> str:
+def masked_text(known: Known) -> str:
     """The request with what it is about replaced by the kind of thing that it is."""
+    folders = paths.inside_of(known)
     parts: list[str] = []
     at = 0
-    for piece in pieces:
-        mask = "some text" if "_" in piece.text else _MASKS.get(piece.kind)
+    for index, piece in enumerate(known.pieces):
+        mask = "a folder" if index in folders else _mask(piece)
         if mask:
-            parts += [request[at : piece.start], mask]
+            parts += [known.request[at : piece.start], mask]
             at = piece.end
-    return "".join([*parts, request[at:]])
+    return "".join([*parts, known.request[at:]])
+
+
+def _mask(piece: Piece) -> str | None:
+    return "some text" if "_" in piece.text else _MASKS.get(piece.kind)

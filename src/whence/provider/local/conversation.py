@@ -173,7 +173,7 @@ class LocalConversation:
     async def _say(self, asked: _Asked, done: Sequence[tuple[_Step, ToolCall | None]]) -> str:
         if not any(step.mounted or step.remark for step, _ in done):
             near = await self._is_small_talk(asked.request)
-            return answer.nothing_fits(self._tools, small_talk=near)
+            return answer.nothing_fits(asked.request, self._tools, small_talk=near)
         several = len(done) > 1
         parts = []
         for step, call in done:

@@ -165,7 +165,7 @@ class Engine:
 def _failed(reason: str) -> Unavailable:
     return Unavailable(
         f"the embedded model failed: {reason}",
-        "Try again; WHENCE_DEBUG=1 shows what its process says, `whence models` what it needs.",
+        "Try again; `whence models install` checks its files, WHENCE_DEBUG=1 shows what it says.",
     )
 
 

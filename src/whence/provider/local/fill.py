@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 
 from whence.declare.toolbox import Mounted
-from whence.provider.local import commands, paths, plainly
+from whence.provider.local import commands, paths, plainly, verbs
 from whence.provider.local.engine import Networks
-from whence.provider.local.grammar import is_common, is_loose, one_of, spans
+from whence.provider.local.grammar import is_common, is_vague, one_of, spans
+from whence.provider.local.lists import take_list
 from whence.provider.local.pairs import take_pairs
 from whence.provider.local.pieces import Kind, number_of
 from whence.provider.local.plainly import Known
@@ -78,12 +79,14 @@ class _Filler:
         self._mounted = mounted
         self._networks = networks
         self._slots = slots_of(mounted)
+        self._own = frozenset(name_words(mounted.name))
         self.read_tokens = 0
         self.written_tokens = 0
 
     async def arguments(self) -> dict[str, Any] | None:
         """What has a shape of its own goes first: it tells what is left for texts."""
-        self._fill_command()
+        if not self._fill_command():
+            return None
         take_pairs(self._slots, self._known)
         await self._fill_choices()
         for want in (Want.URL, Want.EMAIL, Want.GLOB, Want.TIME):
@@ -95,7 +98,7 @@ class _Filler:
             if truth is not None:
                 self._known.take(slot, truth)
         for slot in self._of(Want.LIST):
-            self._fill_list(slot)
+            take_list(slot, self._known, self._own)
         await self._fill_texts()
         return self._result()
 
@@ -116,15 +119,23 @@ class _Filler:
         found = [s for s in self._slots if s.want is want and s.at not in self._known.values]
         return sorted(found, key=lambda slot: not slot.required)
 
-    def _fill_command(self) -> None:
+    def _fill_command(self) -> bool:
+        """Whether the request can mean a command, if the tool needs one."""
         for slot in self._slots:
             if slot.required and commands.takes_command(slot):
                 elsewhere = any(other.want is Want.PATH for other in self._slots)
                 said = commands.said_command(self._known, elsewhere=elsewhere)
-                if said is not None:
-                    is_list = slot.want is Want.LIST
-                    line = commands.words_of(said.line) if is_list else said.line
-                    self._known.take(slot, line, said.pieces)
+                if said is None:
+                    return not self._wants_else()
+                is_list = slot.want is Want.LIST
+                line = commands.words_of(said.line) if is_list else said.line
+                self._known.take(slot, line, said.pieces)
+        return True
+
+    def _wants_else(self) -> bool:
+        """Whether the request says what it wants, and that is not to run something it quotes."""
+        wanted = verbs.wanted(plainly.words(self._known))
+        return bool(wanted) and "run" not in wanted and not self._known.free((Kind.QUOTED,))
 
     async def _fill_choices(self) -> None:
         for slot in self._of(Want.CHOICE):
@@ -209,27 +220,6 @@ class _Filler:
         index = indices[await self._pick(slot, texts)]
         self._known.take(slot, self._known.pieces[index].text, [index])
 
-    def _fill_list(self, slot: Slot) -> None:
-        """The words after the name of the place; a needed one takes what is left."""
-        cues = [i for i, piece in enumerate(self._known.pieces) if plainly.names(slot, piece)]
-        if not cues and not slot.required:
-            return
-        start = cues[0] + 1 if cues else self._behind_tool()
-        indices = [
-            index
-            for index in range(start, len(self._known.pieces))
-            if index not in self._known.used and not is_loose(self._known.pieces[index])
-        ]
-        if indices:
-            values = [self._known.pieces[index].text for index in indices]
-            self._known.take(slot, values, [*cues, *indices])
-
-    def _behind_tool(self) -> int:
-        """Where the words behind the tool's own name begin, as in `run git log`."""
-        own = frozenset(name_words(self._mounted.name))
-        said = [i for i, piece in enumerate(self._known.pieces) if piece.text.lower() in own]
-        return said[-1] + 1 if said else 1
-
     async def _fill_texts(self) -> None:
         """Places that the request names go first: what stands behind the name is theirs."""
         slots = [s for s in self._slots if s.at not in self._known.values and self._is_text(s)]
@@ -261,9 +251,9 @@ class _Filler:
             start = known.pieces[first].start
             if known.request.startswith(text, start):
                 inside = [i for i in allowed if start <= known.pieces[i].start < start + len(text)]
-                if known.pieces[inside[-1]].end == start + len(text):
-                    own = frozenset(name_words(self._mounted.name))
-                    lead = plainly.kind_of_thing([known.pieces[i] for i in inside], own)
+                is_whole = known.pieces[inside[-1]].end == start + len(text)
+                if is_whole and not all(is_vague(known.pieces[i]) for i in inside):
+                    lead = plainly.kind_of_thing([known.pieces[i] for i in inside], self._own)
                     value = text[known.pieces[inside[lead]].start - start :]
                     known.take(slot, value, inside)
                     return

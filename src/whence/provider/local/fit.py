@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from whence.provider.local import commands, paths, plainly
 from whence.provider.local.grammar import is_common
+from whence.provider.local.pairs import take_pairs
 from whence.provider.local.pieces import Kind
 from whence.provider.local.plainly import Known
 from whence.provider.local.slots import Slot, Want
@@ -29,9 +30,10 @@ class Fit(NamedTuple):
 
 def fit(slots: Sequence[Slot], known: Known) -> Fit:
     """How well they go together; what is found is marked as used."""
+    take_pairs(slots, known)
     missing = said = 0
     for slot in sorted(slots, key=lambda slot: (_ORDER.get(slot.want, 1), not slot.required)):
-        found = _take(slot, known)
+        found = slot.at in known.values or _take(slot, known)
         said += found and slot.want is Want.CHOICE
         if not found and slot.required:
             missing += _PENALTIES.get(slot.want, 1)

@@ -11,11 +11,15 @@ _LOOSE = frozenset(
     me this into about please called named""".split()
 )
 """No value ends with one of these, and few begin with one."""
+_PRONOUNS = frozenset("it them that those these".split())
 _OPENERS = frozenset("a an the my your our this".split())
-_COMMON = frozenset(
-    """what which who where when why how does do did say says tell show print read open list file
-    files folder directory contents content inside line lines look give you can could would there
-    written text document here it all any some""".split()
+_ASKING = frozenset(
+    """what which who where when why how does do did you can could would there here it all any
+    some""".split()
+)
+_COMMON = _ASKING | frozenset(
+    """say says tell show print read open list file files folder directory contents content inside
+    line lines look give written text document""".split()
 )
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -68,6 +72,16 @@ def may_begin(piece: Piece) -> bool:
 def is_loose(piece: Piece) -> bool:
     """Whether a piece only joins others."""
     return piece.text.lower() in _LOOSE
+
+
+def is_vague(piece: Piece) -> bool:
+    """Whether a piece alone tells nothing: it joins others, or stands for something said before."""
+    return is_loose(piece) or piece.text.lower() in _PRONOUNS
+
+
+def is_telling(word: str) -> bool:
+    """Whether a word tells one thing from another: it neither joins nor asks."""
+    return len(word) > 1 and word not in _LOOSE | _ASKING
 
 
 def is_common(piece: Piece) -> bool:

@@ -116,7 +116,8 @@ def _without_ending(text: str) -> str:
 def _kind_of_dotted(text: str) -> Kind:
     if _DECIMAL.fullmatch(text):
         return Kind.NUMBER
-    return Kind.HOST if _ADDRESS.fullmatch(text) else Kind.DOTTED
+    is_host = not text.startswith(".") and _ADDRESS.fullmatch(text)
+    return Kind.HOST if is_host else Kind.DOTTED
 
 
 def number_of(piece: Piece) -> int | float | None:

@@ -50,6 +50,7 @@ _NEGATIVE = re.compile(
     re.IGNORECASE,
 )
 _POSITIVE = re.compile(r"\b(?:on|yes|true|enable|enabled|activate|every\w*|all)\b", re.IGNORECASE)
+_STARTS = frozenset("start offset begin from".split())
 _UNDOES = ("un", "dis", "de", "in")
 """`unlock` says no to `locked`."""
 
@@ -144,11 +145,17 @@ def said_numbers(slot: Slot, known: Known) -> list[tuple[int | float, int]]:
     for kinds in ((Kind.NUMBER,), (Kind.WORD,)):
         for index in known.free(kinds):
             number = number_of(known.pieces[index])
-            if number is not None and fits_number(slot, number):
+            if number is not None and fits_number(slot, number) and not _counts(slot, index, known):
                 found.append((number, index))
         if found:
             break
     return found
+
+
+def _counts(slot: Slot, index: int, known: Known) -> bool:
+    """Whether a number says how many, and the place asks where: `the first 5 lines`."""
+    before = known.pieces[index - 1].text.lower() if index else ""
+    return before in ("first", "last", "top") and bool(slot.words & _STARTS)
 
 
 def fits_number(slot: Slot, number: float) -> bool:
@@ -225,7 +232,9 @@ def kind_of_thing(value: Sequence[Piece], own: frozenset[str]) -> int:
     lead = 1 if is_loose(value[0]) else 0
     while lead < len(value) - 1 and value[lead].text.lower() in own:
         lead += 1
-    return lead if lead and value[lead - 1].text.lower() in own else 0
+    if not lead or value[lead - 1].text.lower() not in own:
+        return 0
+    return next((i for i in range(lead, len(value)) if may_begin(value[i])), lead)
 
 
 def beside_name(slot: Slot, known: Known, indices: Iterable[int]) -> list[int]:
@@ -251,6 +260,12 @@ def colon(known: Known) -> int | None:
 def opening(known: Known) -> int:
     """Which piece a request really begins with, behind what politeness puts before it."""
     return _behind(_POLITE, known)
+
+
+def words(known: Known) -> list[str]:
+    """The words of a request from its verb on."""
+    rest = known.pieces[opening(known) :]
+    return [piece.text.lower() for piece in rest if piece.kind is Kind.WORD]
 
 
 def _verb(known: Known) -> int:

@@ -18,7 +18,8 @@ _BREAK = re.compile(
 _JOINT = re.compile(r"(?:,\s*and|\s+and|,|&)\s+", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:^|\s+)\d{1,2}[.)]\s+(?=[^\W\d])")
 _LEAD = re.compile(
-    r"(?:(?:(?:and|then|first|next|finally|after that|please)\b[,:]?|[-*•])\s+)+", re.IGNORECASE
+    r"(?:(?:(?:and|then|first(?!\s+\d)|next|finally|after that|please)\b[,:]?|[-*•])\s+)+",
+    re.IGNORECASE,
 )
 _DOCUMENT = 400
 """A text with more characters than this is a document, if there is another that could be asking."""

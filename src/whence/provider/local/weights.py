@@ -118,6 +118,21 @@ def missing(place: Path, packages: tuple[Package, ...] = PACKAGES) -> tuple[Pack
     )
 
 
+def discard_damaged(place: Path, packages: tuple[Package, ...] = PACKAGES) -> tuple[str, ...]:
+    """The names of files with another content than was pinned; they are missing from now on.
+
+    Raises:
+        Unavailable: one cannot be removed.
+    """
+    files = [file for package in packages for file in package.files if _in_place(place, file)]
+    found = tuple(file.name for file in files if _sha256(place / file.name) != file.sha256)
+    if found:
+        with _alone(place):
+            for name in found:
+                (place / name).unlink(missing_ok=True)
+    return found
+
+
 def ensure(
     progress: Progress | None = None,
     place: Path | None = None,
@@ -161,7 +176,7 @@ def _alone(place: Path) -> Iterator[None]:
     except OSError as error:
         raise Unavailable(
             f"{os.fspath(place)!r} cannot be written: {error.strerror or error}",
-            "Free some space, or name another directory in $WHENCE_CACHE.",
+            "Make it writable, free some space, or name another directory in $WHENCE_CACHE.",
         ) from None
 
 

@@ -27,7 +27,7 @@ async def document_text(files: Files, path: str) -> Extracted:
         TimedOut: It takes too long.
         Unavailable: The library for PDF is not installed.
     """
-    from whence.work.web.apart import apart
+    from whence.work.apart import apart
 
     data = _data(files, path)
     try:

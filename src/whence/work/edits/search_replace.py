@@ -10,10 +10,12 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from whence.errors import Conflict, InvalidArgs
 from whence.work.edits.closest import compare
+from whence.work.edits.indent import Reindent
 from whence.work.edits.numbered import is_numbered
 from whence.work.edits.splice import Edit, Source
 from whence.work.edits.words import cut, listed
@@ -60,7 +62,7 @@ def replace(original: str, *wanted: Wanted) -> tuple[str, tuple[Replaced, ...]]:
     done: list[Replaced] = []
     for each in wanted:
         likeness, spans = _found(source, each)
-        source = source.after([Edit(start, end, each.new) for start, end in spans])
+        source = source.after(_edits(source.text, each, likeness, spans))
         done.append(Replaced(len(spans), likeness))
     return source.original, tuple(done)
 
@@ -74,6 +76,31 @@ def _found(source: Source, wanted: Wanted) -> tuple[Likeness, list[_Span]]:
         if _is_enough(source.text, old, spans, wanted.times, likeness):
             return likeness, spans
     raise _refusal(source, wanted, old, counts)
+
+
+def _edits(text: str, wanted: Wanted, likeness: Likeness, spans: Sequence[_Span]) -> Sequence[Edit]:
+    as_given = [Edit(start, end, wanted.new) for start, end in spans]
+    if likeness == "exact":
+        return as_given
+    indented = [_indented(text, wanted, start, end) for start, end in spans]
+    overlap = any(one.end > other.start for one, other in pairwise(indented))
+    return as_given if overlap else indented
+
+
+def _indented(text: str, wanted: Wanted, start: int, end: int) -> Edit:
+    """The new text, its lines indented as those that it replaces are, where they tell how."""
+    as_it_is = Edit(start, end, wanted.new)
+    old, new = (each.replace("\r\n", "\n").split("\n") for each in (wanted.old, wanted.new))
+    head = text.rfind("\n", 0, start) + 1
+    whole = 0 if not text[head:start].strip() else 1
+    first = start if whole else head
+    found = text[first:end].split("\n")
+    if not wanted.new or len(found) != len(old):
+        return as_it_is
+    reindent = Reindent(old[whole:], found[whole:])
+    told = [reindent(line) for line in new[whole:]]
+    lines = [line for line in told if line is not None]
+    return Edit(first, end, "\n".join([*new[:whole], *lines])) if lines == told else as_it_is
 
 
 def _check(wanted: Wanted, old: str) -> None:

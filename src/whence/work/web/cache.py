@@ -24,7 +24,7 @@ class Page:
 
 def page_key(url: str, allow: HostPolicy, form: str) -> str:
     """What a page is kept under: what another policy allowed to fetch is not found by this one."""
-    parts = [url, form, sorted(allow.hosts), sorted(allow.networks), allow.proxy]
+    parts = [url, form, sorted(allow.hosts), sorted(allow.networks)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 

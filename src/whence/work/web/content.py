@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 
 from whence.errors import InvalidArgs, QuotaExceeded
@@ -81,47 +82,44 @@ def kind_of(fetched: Fetched) -> Kind:
 
 def as_markdown(fetched: Fetched) -> Converted:
     """A document as Markdown: pages converted, data and code in fences, text as it is."""
-    kind = kind_of(fetched)
-    if kind is Kind.PDF:
-        return pdf_text(fetched.body)
-    text, warnings = _text(fetched, kind)
+    kind, sent = _read(fetched)
     if kind is Kind.HTML:
-        page = to_markdown(text, url=fetched.url)
-        return Converted(page.markdown, page.title, warnings + page.warnings)
+        page = to_markdown(sent.markdown, url=fetched.url)
+        return replace(page, warnings=sent.warnings + page.warnings)
     if kind is Kind.JSON:
-        pretty, more = pretty_json(text)
-        return Converted(fenced(pretty, "json"), "", warnings + more)
+        pretty, more = pretty_json(sent.markdown)
+        return Converted(fenced(pretty, "json"), "", sent.warnings + more)
     if kind is Kind.CODE:
-        return Converted(fenced(text, _language(fetched.content_type)), "", warnings)
-    return Converted(text, "", warnings)
+        return replace(sent, markdown=fenced(sent.markdown, _language(fetched.content_type)))
+    return sent
 
 
 def as_text(fetched: Fetched) -> Converted:
     """The visible text of a document, a line for each piece of it; what is no page, as it is."""
-    kind = kind_of(fetched)
+    kind, sent = _read(fetched)
     if kind is Kind.PDF:
-        return pdf_text(fetched.body)
-    text, warnings = _text(fetched, kind)
-    return Converted(visible_text(text) if kind is Kind.HTML else tidy_lines(text), "", warnings)
+        return sent
+    show = visible_text if kind is Kind.HTML else tidy_lines
+    return replace(sent, markdown=show(sent.markdown))
 
 
 def as_source(fetched: Fetched) -> Converted:
     """A document as it was sent, HTML included; of a PDF its text."""
+    return _read(fetched)[1]
+
+
+def _read(fetched: Fetched) -> tuple[Kind, Converted]:
     kind = kind_of(fetched)
     if kind is Kind.PDF:
-        return pdf_text(fetched.body)
-    text, warnings = _text(fetched, kind)
-    return Converted(text, "", warnings)
-
-
-def _text(fetched: Fetched, kind: Kind) -> tuple[str, tuple[str, ...]]:
+        return kind, pdf_text(fetched.body)
     if len(fetched.body) > TEXT_BYTES:
         raise QuotaExceeded(
             f"document exceeds {TEXT_BYTES} bytes: {fetched.url} has {len(fetched.body)}",
             "Fetch a smaller page, such as one chapter of it.",
         )
     markup = kind is Kind.HTML or fetched.content_type.endswith("xml")
-    return to_text(fetched.body, fetched.charset, markup=markup)
+    text, warnings = to_text(fetched.body, fetched.charset, markup=markup)
+    return kind, Converted(text, "", warnings)
 
 
 def _named(content_type: str) -> Kind | None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache as once
 
 from whence.shapes.web import FETCH_LIMITS, PUBLIC, Fetched, HostPolicy, HttpGetter
-from whence.work.web.apart import apart
+from whence.work.apart import apart
 from whence.work.web.cache import Page, PageCache, page_key
 from whence.work.web.content import Kind, as_markdown, as_source, as_text, kind_of
 from whence.work.web.github import blob_of, shown

@@ -379,3 +379,8 @@ def test_an_added_line_of_unknown_depth_is_told() -> None:
 
     assert edited.text == "  if x:\n   z()\n"
     assert "check their indentation" in edited.warnings[0]
+
+
+def test_a_hunk_whose_lines_all_stand_above_its_anchor_is_refused() -> None:
+    assert "line 1" in refused("a\nmark\nb\n", "@@ mark", " a", "+new").message
+    assert attempt("a\nmark\nb\n", "@@ mark", " a", "+new", " mark").text == "a\nnew\nmark\nb\n"

@@ -32,7 +32,7 @@ def stale(path: str, lines: Sequence[str], hunk: Hunk, expected: int) -> Conflic
     return Conflict(
         f"Context mismatch in {path}: {_named(hunk)} does not fit; {words}\n"
         f"--- expected ---\n{_block(hunk.old)}\n"
-        f"--- actual, {_range(low, high)} of {len(lines)} ---\n{_block(lines[low:high])}",
+        f"--- actual, lines {low + 1}-{high} of {len(lines)} ---\n{_block(lines[low:high])}",
         "Nothing was changed. Write the hunk again with the lines that are there now, "
         "white space included.",
         details={**_details(path, hunk, "stale"), **_without_reason(details)},
@@ -85,7 +85,8 @@ def out_of_order(path: str, hunk: Hunk, places: Sequence[int]) -> Conflict:
 
 def elsewhere(path: str, hunk: Hunk, places: Sequence[int], lines: int) -> Conflict:
     """The error for a hunk that fits, but not where its anchors or its end say."""
-    where = f"at the end of the file, line {lines}" if hunk.ends_file else _below(hunk)
+    end, anchors = f"at the end of the file, line {lines}", f"below {_anchors(hunk)}"
+    where = end if hunk.ends_file else anchors
     repair = f"`{END_OF_FILE}`" if hunk.ends_file else "the @@ line"
     return Conflict(
         f"Context mismatch in {path}: {_named(hunk)} fits at {_listed(places)}, but not {where}",
@@ -111,10 +112,9 @@ def no_such_line(path: str, lines: Sequence[str], hunk: Hunk, anchor: str) -> Co
 
 def not_nested(path: str, hunk: Hunk) -> Conflict:
     """The error for anchors that are there, but not one below the other."""
-    chain = " › ".join(shown(anchor) for anchor in hunk.anchors)
     return Conflict(
-        f"No such place in {path}: the anchors of {_named(hunk)}, {chain}, are not below one "
-        "another",
+        f"No such place in {path}: the anchors of {_named(hunk)}, {_anchors(hunk)}, are not below "
+        "one another",
         "Nothing was changed. Give the outermost line first, or only the innermost one.",
         details=_details(path, hunk, "anchor"),
     )
@@ -158,16 +158,12 @@ def _named(hunk: Hunk) -> str:
     return f"hunk {hunk.number} (line {hunk.line} of the patch)"
 
 
-def _below(hunk: Hunk) -> str:
-    return "below " + " › ".join(shown(anchor) for anchor in hunk.anchors)
+def _anchors(hunk: Hunk) -> str:
+    return " › ".join(shown(anchor) for anchor in hunk.anchors)
 
 
 def _listed(places: Sequence[int]) -> str:
     return listed_places(places, MANY)
-
-
-def _range(low: int, high: int) -> str:
-    return f"lines {low + 1}-{high}"
 
 
 def _block(lines: Sequence[str]) -> str:

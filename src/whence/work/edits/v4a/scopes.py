@@ -45,9 +45,6 @@ _SCOPES = 2
 class Scope:
     """A line that begins a scope."""
 
-    line: int
-    """Counted from 0."""
-    indent: int
     kind: Kind
     text: str
 
@@ -92,10 +89,11 @@ class Scopes:
         at = first
         while len(found) < _SCOPES and (at := self._next_above(at, end)) > end:
             kind, indent = self._kind(at), indent_of(self._lines[at])
+            known = {scope.kind for scope in found}
             if kind is not None and (
-                indent < inner or (kind in ("flat", "section") and kind not in _kinds(found))
+                indent < inner or (kind in ("flat", "section") and kind not in known)
             ):
-                found.append(Scope(at, indent, kind, self._lines[at].strip()))
+                found.append(Scope(kind, self._lines[at].strip()))
                 inner = min(indent, inner)
         return found[::-1]
 
@@ -111,10 +109,6 @@ class Scopes:
         if at not in self._known:
             self._known[at] = scope_of(self._lines[at], headings=self._headings)
         return self._known[at]
-
-
-def _kinds(found: Sequence[Scope]) -> set[Kind]:
-    return {scope.kind for scope in found}
 
 
 def indent_of(line: str) -> int:

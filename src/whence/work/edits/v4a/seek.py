@@ -130,9 +130,11 @@ class Seeker:
         if not sought.hunk.anchors:
             return coded.find(run, start, last)
         reaches = self._anchors.reaches(sought.hunk.anchors)
+        # Lines above the anchor may be its context, though not all of its lines.
+        above = min(sought.lead, len(run) - 1)
         for index in range(first_reach(reaches, start), len(reaches)):
             reach = reaches[index]
-            low = max(start, reach.start - sought.lead)
+            low = max(start, reach.start - above)
             if low > last:
                 break
             at = coded.find(run, low, min(last, reach.end))
