@@ -29,7 +29,7 @@ READ = {
     "name": "read_directory",
     "arguments": {"why": "Find out where the settings are read", "path": "src"},
 }
-MEMORY_TOO = "  the same, its disk is memory"
+PLACES = ("", " (RAM disk)")
 LOWLEVEL, UPPER, FAST = "mcp low-level", "mcp MCPServer", "fastmcp"
 DRIVERS = {
     LOWLEVEL: (peers.MCP, "mcp_lowlevel.py"),
@@ -59,16 +59,9 @@ def _on_pipes(runner: asyncio.Runner, disk: str, memory: str | None) -> Iterator
         servers = [stack.enter_context(Serving(program, runner)) for program in programs]
         for at_once, goal in ((1, 1.11), (TOGETHER, 0.5)):
             ours, bare, upper, fast, *quick = _alternately(servers, at_once)
-            what = f"stdio, {at_once} in flight: gated, durable call ÷ echo of"
-            yield Ratio("4", f"{what} {LOWLEVEL}, CPU", ours.cpu, bare.cpu, goal)
-            yield Ratio("4", f"{what} {LOWLEVEL}, time per call", ours.elapsed, bare.elapsed, goal)
-            for one in quick:
-                yield Ratio("4", MEMORY_TOO, one.elapsed, bare.elapsed, goal)
-            for name, theirs in ((UPPER, upper), (FAST, fast)):
-                yield Ratio("4", f"{what} {name}, CPU", ours.cpu, theirs.cpu, 1)
-                yield Ratio("4", f"{what} {name}, time per call", ours.elapsed, theirs.elapsed, 1)
-                for one in quick:
-                    yield Ratio("4", MEMORY_TOO, one.elapsed, theirs.elapsed, 1)
+            what = f"stdio, {at_once} in flight: gated, durable call ÷"
+            for name, theirs, most in ((LOWLEVEL, bare, goal), (UPPER, upper, 1), (FAST, fast, 1)):
+                yield from _both("4", f"{what} {name} echo", (ours, *quick), theirs, most)
         held = [server.memory() for server in servers]
         yield Ratio("6", f"memory while serving ÷ {LOWLEVEL}", held[0], held[1], 1.15)
 
@@ -85,15 +78,17 @@ def _on_ports(runner: asyncio.Runner, disk: str, memory: str | None) -> Iterator
             ours, *others = _alternately(servers, at_once)
             quick = others[len(kinds) :]
             for (name, how), theirs in zip(kinds, others, strict=False):
-                what = f"HTTP, {at_once} in flight: gated, durable call ÷ echo of {name}, {how}"
-                yield Ratio("5", f"{what}, CPU", ours.cpu, theirs.cpu, 1)
-                yield Ratio("5", f"{what}, time", ours.elapsed, theirs.elapsed, 1)
-                for one in quick:
-                    yield Ratio("5", MEMORY_TOO, one.elapsed, theirs.elapsed, 1)
+                what = f"HTTP, {at_once} in flight: gated, durable call ÷ {name} echo, {how}"
+                yield from _both("5", what, (ours, *quick), theirs, 1)
                 if at_once == TOGETHER:
-                    yield Ratio("5", f"{what}, p99", ours.p99, theirs.p99, 1)
-                    for one in quick:
-                        yield Ratio("5", MEMORY_TOO, one.p99, theirs.p99, 1)
+                    for place, one in zip(PLACES, (ours, *quick), strict=False):
+                        yield Ratio("5", f"{what}, p99{place}", one.p99, theirs.p99, 1)
+
+
+def _both(row: str, what: str, ours: Sequence[Cost], theirs: Cost, goal: float) -> Iterator[Result]:
+    for place, one in zip(PLACES, ours, strict=False):
+        yield Ratio(row, f"{what}, CPU{place}", one.cpu, theirs.cpu, goal)
+        yield Ratio(row, f"{what}, time{place}", one.elapsed, theirs.elapsed, goal)
 
 
 def _starting(runner: asyncio.Runner, disk: str) -> Iterator[Result]:

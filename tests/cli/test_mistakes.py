@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import WHENCE, Command
 from tests.cli.terminal import in_terminal
+from whence.cli.text import width_of
 
 AGENT = '<config model="script/answers.yaml"/>\n<tool name="fs.read"/>\n<system>Help.</system>\n'
 
@@ -221,6 +222,18 @@ def test_a_prohibition_of_what_no_tool_is_called_stops_everything(
     assert "permissions.yaml: no tool is called" in ran.err
 
 
+def test_a_file_that_is_no_yaml_is_told_in_two_lines_with_the_place(whence: Command) -> None:
+    agent(whence)
+    (whence.workspace / ".agent").mkdir()
+    (whence.workspace / ".agent" / "permissions.yaml").write_text("deny:\n- a: b: c\n", "utf-8")
+
+    ran = whence("run", "agent.chatmd", "hello")
+
+    assert ran.code == 1
+    assert "permissions.yaml is not YAML: line 2, column 7: " in ran.err
+    assert ran.err.count("\n") == 2
+
+
 @pytest.mark.parametrize("where", ["file", "command line"])
 def test_a_prohibition_of_a_built_in_holds_for_a_sub_agent_that_alone_has_it(
     whence: Command, where: str
@@ -320,3 +333,17 @@ def test_check_names_a_python_tool_whose_parameter_has_no_type(whence: Command) 
 
     assert ran.code == 1
     assert "tools.py:1: parameter 'x' of double has no type" in ran.out
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", "<system>Help.</system>", f"<system>{'x' * 5_000}</system>", "<system>界界ü</system>",
+     "\t<system>\t</system>\t"],
+    ids=["nothing", "text", "long", "wide", "tabs"],
+)  # fmt: skip
+def test_the_mark_of_check_stands_below_what_it_means(whence: Command, before: str) -> None:
+    agent(whence, f"{before}<usr>Help.</usr>\n")
+
+    _, shown, mark, *_ = whence("check", "agent.chatmd").out.splitlines()
+
+    assert width_of(mark) - 1 == width_of(shown[: shown.index("<usr>")])

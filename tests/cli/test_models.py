@@ -40,7 +40,7 @@ def test_what_the_embedded_model_can_and_cannot_do_is_said_plainly(whence: Comma
 
     assert "The embedded model can:\n" in done.out
     assert "It cannot:\n" in done.out
-    assert "1 call in 8 is wrong" in done.out
+    assert "1 call in 6 is wrong" in done.out
 
 
 @pytest.mark.requirement("local:models")

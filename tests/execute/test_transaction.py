@@ -215,6 +215,50 @@ def test_a_disk_that_fills_up_changes_nothing(work: Path, limit: int) -> None:
     assert not (work / "new").exists()
 
 
+@CRASH
+@pytest.mark.parametrize("path", ["new.txt", "a.txt"])
+@pytest.mark.parametrize("way", ["change", "replacing", "append"])
+def test_a_file_is_not_seen_before_it_is_whole(work: Path, path: str, way: str) -> None:
+    before = tree(work)
+
+    def attempt(count: int) -> None:
+        die_at(count)
+        if way == "change":
+            files(Root(work)).change([Change(path, b"whole")])
+        elif way == "append":
+            files(Root(work)).append(path, b"whole")
+        else:
+            with files(Root(work)).replacing(path) as out:
+                out.write(b"whole")
+
+    for count in range(1, 200):
+        if forked(lambda count=count: attempt(count)) == 0:
+            break
+        found = tree(work)
+        litter = {name: found.pop(name)[0] for name in found.copy() if name.startswith(".whence-")}
+        assert set(litter.values()) <= {b"whole"}
+        assert found == before or found[path][0].endswith(b"whole")
+        for name in litter:
+            (work / name).unlink()
+
+    assert count > 5
+    assert tree(work)[path][0].endswith(b"whole")
+
+
+@ATOMIC
+@pytest.mark.parametrize("path", ["new.txt", "a.txt"])
+def test_a_file_is_written_where_there_are_no_hard_links(work: Path, path: str) -> None:
+    mode = tree(work).get(path, (b"", 0o644))[1]
+
+    def attempt() -> None:
+        refuse_links()
+        files(Root(work)).change([Change(path, b"whole")])
+
+    assert forked(attempt) == 0
+    assert tree(work)[path] == (b"whole", mode)
+    assert not [name for name in os.listdir(work) if name.startswith(".whence-")]
+
+
 @ATOMIC
 @pytest.mark.parametrize("path", ["new.txt", "Readme"])
 def test_an_append_that_does_not_fit_leaves_no_file_behind(work: Path, path: str) -> None:

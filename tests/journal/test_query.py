@@ -56,6 +56,16 @@ def test_a_call_of_several_paths_is_told_once(tmp_path: Path) -> None:
     assert touched.paths == ("src/a", "src/b")
 
 
+def test_the_reason_of_a_tool_with_a_why_of_its_own_is_the_other_one(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path)
+    args = {"why": "because", "_why": "Ask the oracle"}
+    fields = {"tool": "oracle", "args": args, "paths": ["a"]}
+    journal.append_call(Event("tool_call", fields, "Tool Call: oracle"))
+
+    (touched,) = why(journal.directory, "a")
+    assert touched.why == "Ask the oracle"
+
+
 @pytest.mark.requirement("journal:rotation")
 def test_the_history_spans_parts_in_order_also_where_outcomes_come_late(tmp_path: Path) -> None:
     journal = open_journal(tmp_path, rotate_events=4)

@@ -486,3 +486,13 @@ async def test_a_function_that_is_no_tool_is_refused_and_the_traceback_says_what
     with pytest.raises(InvalidArgs, match="is no tool") as refused:
         await agent.run("go")
     assert refused.value.__notes__ == ["Make one of a function with @whence.tool()."]
+
+
+async def test_a_python_tool_lies_beside_its_file_wherever_one_stands(tmp_path: Path) -> None:
+    below = tmp_path / "agents"
+    below.mkdir()
+    (below / "tools.py").write_text("def double(x: int) -> int:\n    'Twice.'\n    return 2 * x\n")
+    (below / "agent.chatmd").write_text('<tool python="tools.py:double"/>')
+    file = load_agent(os.fspath(below / "agent.chatmd"), os.fspath(tmp_path))
+    assert file.first_error() is None
+    assert [tool.name for tool in file.resolved.tools] == ["double"]

@@ -145,6 +145,8 @@ async def test_a_refused_call_is_recorded_and_never_runs(
         "MISSING_WHY", "NOT_FOUND", "INVALID_ARGS", "PARSE_ERROR",
     ]  # fmt: skip
     assert types(tmp_path)[1:-1] == ["tool_call", "tool_error"] * 4
+    assert entries(tmp_path)[3].narrative == WHY
+    assert entries(tmp_path)[3].fields["args"] == {"why": WHY}
     assert entries(tmp_path)[7].fields["unparsed"] == '{"te'
 
 

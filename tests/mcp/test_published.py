@@ -25,6 +25,7 @@ from tests.mcp.publishing import (
 from tests.mcp.serving import declared, whence
 from whence.errors import Conflict, NotFound, ParseError
 from whence.loop.published_files import PublishedFiles
+from whence.provider.local.engine import problem
 
 
 def published(folder: Path, *sources: str, taken: tuple[str, ...] = ()) -> PublishedFiles:
@@ -195,6 +196,23 @@ def test_served_tools_cannot_write_what_is_published(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("serve:closed")
+def test_what_published_agents_run_outside_the_sandbox_cannot_be_written_either(
+    tmp_path: Path,
+) -> None:
+    tools = prompts(tmp_path) / "tools.py"
+    tools.write_text("def f(x: str) -> str:\n    'F.'\n    return x\n")
+    (tmp_path / "server.py").write_text("print()")
+    (tmp_path / "deeper.chatmd").write_text('<tool mcp_server="stdio:python3 server.py"/>')
+    agents = '<tool name="deeper" agent="deeper.chatmd" local/>'
+    publish(tmp_path, "top", [], agents, '<tool python="tools.py:f"/>')
+    names = ["prompts/tools.py", "server.py", "deeper.chatmd", "free.py"]
+    asked = [calling("fs.write", name, path=name, content="evil") for name in names]
+    heard = spoken(tmp_path, asked, "prompts", "--catalog", "moollm")
+    codes = [heard[name]["result"]["isError"] for name in names]
+    assert codes == [True, True, True, False]
+
+
+@pytest.mark.requirement("serve:closed")
 def test_the_files_of_the_workspace_itself_can_be_published_and_are_closed(tmp_path: Path) -> None:
     write_agent(tmp_path, ["Good day."], name="hello")
     asked = [
@@ -238,6 +256,36 @@ def test_the_budget_of_a_published_agent_holds(tmp_path: Path) -> None:
     heard = spoken(tmp_path, [calling("reader", 1, input="x")])
     assert fault_of(heard[1])["code"] == "BUDGET_EXCEEDED"
     assert sum(entry.type == "tool_call" for entry in journal(tmp_path)) == 4
+
+
+@pytest.mark.requirement("serve:inside")
+def test_the_embedded_model_only_reads_unless_a_rule_says_otherwise(tmp_path: Path) -> None:
+    found = problem()
+    if found is not None:
+        pytest.skip(found[0])
+    (prompts(tmp_path) / "notes.chatmd").write_text('<tool name="fs.append"/>')
+    asked = calling("notes", 1, input='Append "read the manual" to notes.md')
+    spoken(tmp_path, [asked], "prompts", "--model", "local")
+    codes = [e.fields["error"]["code"] for e in journal(tmp_path) if e.type == "tool_error"]
+    assert "PERMISSION_DENIED" in codes
+    assert not (tmp_path / "notes.md").exists()
+    spoken(tmp_path, [asked], "prompts", "--model", "local", "--allow", "fs.append")
+    assert "read the manual" in (tmp_path / "notes.md").read_text()
+
+
+@pytest.mark.requirement("serve:session")
+@pytest.mark.anyio
+async def test_two_servers_share_a_journal(tmp_path: Path) -> None:
+    publish(tmp_path, "hello", ["Good day."])
+    async with served(tmp_path) as one, served(tmp_path) as other:
+        await one.greet()
+        await other.greet()
+        for client in (one, other, one):
+            assert text_of(await client.call("hello", input="Hi")) == "Good day."
+        assert await one.leave() == 0
+        assert text_of(await other.call("hello", input="Hi")) == "Good day."
+        assert await other.leave() == 0
+    assert [entry.type for entry in journal(tmp_path)].count("tool_result") == 4
 
 
 @pytest.mark.requirement("serve:circle")

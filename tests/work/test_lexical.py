@@ -531,3 +531,22 @@ async def test_a_ripgrep_that_breaks_down_is_said_so(tmp_path: Path) -> None:
             runner=Processes(),
             rg=str(broken),
         )
+
+
+def test_a_ripgrep_inside_the_workspace_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work, elsewhere = tmp_path / "work", tmp_path / "bin"
+    for place in (work / ".venv/bin", elsewhere):
+        place.mkdir(parents=True)
+        (place / "rg").write_text("#!/bin/sh\n")
+        (place / "rg").chmod(0o755)
+    (tmp_path / "alias").symlink_to(work / ".venv/bin")
+    monkeypatch.chdir(work / ".venv/bin")
+
+    inside = ["", ".", str(work / ".venv/bin"), str(tmp_path / "alias")]
+    monkeypatch.setenv("PATH", os.pathsep.join(inside))
+    assert lexical.installed(str(work)) is None
+
+    monkeypatch.setenv("PATH", os.pathsep.join([*inside, str(elsewhere)]))
+    assert lexical.installed(str(work)) == str(elsewhere / "rg")

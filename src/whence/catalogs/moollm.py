@@ -226,17 +226,16 @@ async def search_lexical(
     glob: Annotated[str, "File pattern (e.g., '*.md')"] | None = None,
 ) -> Reply:
     """Full-text search with regex support."""
-    from shutil import which
-
     from whence.work import lexical
 
+    root = ports.files.real(".")
     found = await lexical.search(
         query,
-        root=ports.files.real("."),
+        root=root,
         scope=ports.files.real(scope),
         glob=glob,
         runner=ports.processes,
-        rg=which("rg"),
+        rg=lexical.installed(root),
         closed=ports.closed,
     )
     hits = [Hit(hit.path, hit.line, hit.content, list(hit.context)) for hit in found.hits]

@@ -106,7 +106,7 @@ PROBLEMS: dict[str, Problem] = {
     "ignored-text": _error("{text} means nothing inside <{tag}>.", "Remove it; allowed: {known}."),
     "late-declaration": _warning(
         "<{tag}> stands behind the beginning of the conversation.",
-        "Move it to the top; resuming a long conversation reads only its head and its tail.",
+        "Move it to the top, where people and programs look for it.",
     ),
     # Calls
     "duplicate-call-id": _error(

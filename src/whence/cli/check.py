@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from whence.cli.options import add_workspace
-from whence.cli.text import counted, harmless, print_json
+from whence.cli.text import counted, harmless, print_json, width_of
 
 if TYPE_CHECKING:
     from whence.chatmd.include import Located
@@ -81,7 +81,7 @@ def _show(located: Located) -> None:
     print(harmless(f"{place}: {found.severity}: {found.message}"))
     if found.source_line.strip():
         print(f"    {harmless(found.source_line.expandtabs(1).rstrip())}")
-        print(f"    {' ' * (found.column - 1)}^")
+        print(f"    {' ' * width_of(harmless(found.left.expandtabs(1)))}^")
     print(f"    {harmless(found.suggestion)} [{found.code}]")
 
 

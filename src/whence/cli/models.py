@@ -20,14 +20,14 @@ examples:
 """
 CAN = (
     "call a tool that a request names plainly, with arguments out of the request's own words",
-    "take several steps where the request names them: read a.txt and then list src",
+    "take several steps where the request names them: read a.txt and b.txt, then list src",
     "quote what a tool gave back, or the sentences of a document that answer a question",
     "say that it does not know",
 )
 CANNOT = (
     "reason, plan, chat, or write text or code: its answers are quotations",
     "know what “it” was: each request is read by itself",
-    "be trusted: about 1 call in 8 is wrong, so whatever does more than read asks first",
+    "be trusted: about 1 call in 6 is wrong, so whatever does more than read asks first",
 )
 _BAR = 30
 _FILES = (

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from whence.declare.yaml_text import load_yaml
+from whence.declare.yaml_text import load_yaml, problem_of
 from whence.errors import NotFound, ParseError
 from whence.shapes.policy import Mode
 
@@ -43,7 +43,9 @@ def parse_modes(text: str, source: str) -> dict[str, Mode]:
     try:
         loaded = load_yaml(_plain(text))
     except yaml.YAMLError as error:
-        raise ParseError(f"{source} is not YAML: {error}", "Correct it there.") from None
+        raise ParseError(
+            f"{source} is not YAML: {problem_of(error)}", "Correct it there."
+        ) from None
     listed = loaded.get("customModes") if isinstance(loaded, dict) else None
     if not isinstance(listed, list):
         raise ParseError(

@@ -47,6 +47,14 @@ def load_yaml(text: str | bytes) -> Any:
     return value
 
 
+def problem_of(error: yaml.YAMLError) -> str:
+    """What is wrong, and where, in one line."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    if mark is None or problem is None:
+        return " ".join(str(error).split())
+    return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+
+
 def _check_size(value: Any) -> None:
     left, waiting = _LARGEST, [value]
     while waiting:

@@ -11,15 +11,17 @@ import errno
 import os
 import re
 import sys
+from contextlib import suppress
 from functools import lru_cache
 
-from whence.errors import InvalidArgs
+from whence.errors import Conflict, InvalidArgs
 from whence.shapes.place import Place
 
 _OPENAT2 = 437
 _NO_SYMLINKS = 0x04
 _BENEATH = 0x08
 _LONGEST = 4096
+_TRIES = 100
 _ENCODING = sys.getfilesystemencoding()
 _O_PATH = getattr(os, "O_PATH", 0)
 
@@ -102,7 +104,16 @@ class Root:
             if found >= 0:
                 os.close(found)
                 return Place(given, self.prefix + given, given, True)
-        return self._place(given, os.path.realpath(os.path.join(self.path, given)))
+        return self._place(given, self._followed(given))
+
+    def _followed(self, given: str) -> str:
+        for _ in range(_TRIES):
+            # Between finding a link and following it somebody may put something else there.
+            with suppress(OSError):
+                return os.path.realpath(os.path.join(self.path, given))
+        raise Conflict(
+            f"{given!r} is being changed by somebody else", "Call again when it stays as it is."
+        )
 
     def _place(self, given: str, real: str) -> Place:
         if real.startswith(self.prefix):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from typing import Self
 
 from whence.execute import names
@@ -48,19 +49,13 @@ class Draft:
         Raises:
             FileExistsError: The name is taken.
         """
-        if self._name:
-            names.move_to_free_name(self._directory, self._name, name)
-        else:
-            self._link(name)
+        if self._name or not self._linked(name):
+            names.move_to_free_name(self._directory, self._named(), name)
 
     def replace(self, name: str) -> None:
         """Get a name, in one step, from whatever has it."""
-        if not self._name:
-            temporary = _temporary()
-            self._link(temporary)
-            self._name = temporary
         here = self._directory
-        os.replace(self._name, name, src_dir_fd=here, dst_dir_fd=here)
+        os.replace(self._named(), name, src_dir_fd=here, dst_dir_fd=here)
 
     def _opened(self, permissions: int) -> int:
         if hasattr(os, "O_TMPFILE") and os.path.isdir(_BY_DESCRIPTOR):
@@ -72,9 +67,33 @@ class Draft:
         self._name = _temporary()
         return os.open(self._name, _NEW_FILE, permissions, dir_fd=self._directory)
 
-    def _link(self, name: str) -> None:
-        source = f"{_BY_DESCRIPTOR}/{self.descriptor}"
-        os.link(source, name, dst_dir_fd=self._directory, follow_symlinks=True)
+    def _named(self) -> str:
+        """Its name for now; it gets one if it has none."""
+        if not self._name:
+            self._name = _temporary()
+            if not self._linked(self._name):
+                self._copy_to(self._name)
+        return self._name
+
+    def _linked(self, name: str) -> bool:
+        """Whether it got a name; False: there are no hard links here."""
+        try:
+            os.link(self._path, name, dst_dir_fd=self._directory, follow_symlinks=True)
+        except OSError as error:
+            if error.errno not in names.NO_LINKS:
+                raise
+            return False
+        return True
+
+    def _copy_to(self, name: str) -> None:
+        own = os.fstat(self.descriptor)
+        with open(self._path, "rb") as whole:
+            content = whole.read()
+        names.write_beside(self._directory, name, content, stat.S_IMODE(own.st_mode), own)
+
+    @property
+    def _path(self) -> str:
+        return f"{_BY_DESCRIPTOR}/{self.descriptor}"
 
 
 def _temporary() -> str:

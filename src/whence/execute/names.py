@@ -12,7 +12,7 @@ from whence.execute.containment import open_beneath
 
 _CHUNK = 1 << 20
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-_NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV)
+NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EXDEV)
 """What filesystems without hard links say, and those that are apart."""
 
 
@@ -72,7 +72,7 @@ def second_name(directory: int, name: str, other: int | None, new: str) -> None:
     try:
         os.link(name, new, src_dir_fd=directory, dst_dir_fd=other, follow_symlinks=False)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         _copy(directory, name, other, new)
 
@@ -97,7 +97,7 @@ def move_to_free_name(directory: int, old: str, new: str) -> None:
     try:
         os.link(old, new, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
     except OSError as error:
-        if error.errno not in _NO_LINKS:
+        if error.errno not in NO_LINKS:
             raise
         if inode(directory, new) is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from None

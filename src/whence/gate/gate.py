@@ -310,8 +310,10 @@ def _request(draft: Draft) -> Request:
     call, known, arguments = draft.call, draft.tool, draft.arguments
     asked = call.tool
     if known is None:
-        arguments = call.arguments if isinstance(call.arguments, dict) else {}
-        return Request(asked, arguments, unparsed=call.unparsed)
+        arguments = dict(call.arguments) if isinstance(call.arguments, dict) else {}
+        given = arguments.get("why")
+        reason = arguments.pop("why") if isinstance(given, str) else ""
+        return Request(asked, arguments, reason, unparsed=call.unparsed)
     return Request(
         known.name,
         arguments,

@@ -59,7 +59,7 @@ def recorded_calls(directory: str, call_id: str | None = None) -> Iterator[Recor
 def _recorded(directory: str, call_id: str, call: bytes, outcome: bytes) -> Recorded:
     made, came = _fields(call), _fields(outcome)
     args = made.get("args")
-    reason = (args.get("why") or args.get("_why")) if isinstance(args, Mapping) else ""
+    reason = (args.get("_why") or args.get("why")) if isinstance(args, Mapping) else ""
     tool = str(made.get("tool") or came.get("tool") or "")
     stamp = str(made.get("timestamp") or came.get("timestamp") or "")
     listed = came.get("changes")

@@ -124,7 +124,7 @@ def _touched(call: Block, outcome: bytes, part: str, line: int) -> Touched:
 
 
 def _why(text: bytes) -> str:
-    for name in (b"  why", b"  _why"):
+    for name in (b"  _why", b"  why"):  # a tool with a `why` of its own calls the reason `_why`
         reason = key(text, name)
         if reason is not None and not reason.startswith("|"):
             return "" if reason == "null" else reason
@@ -133,7 +133,7 @@ def _why(text: bytes) -> str:
         args = value["args"]
     except (ParseError, KeyError):
         return ""  # a call without arguments, or damaged, which `verify` reports
-    return str(args.get("why") or args.get("_why") or "") if isinstance(args, Mapping) else ""
+    return str(args.get("_why") or args.get("why") or "") if isinstance(args, Mapping) else ""
 
 
 def _outcome(text: bytes) -> str:

@@ -90,7 +90,7 @@ def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFi
             default_catalogs=DEFAULT,
             load_document=lambda src: parse(reach.read(src, path)[1]),
             load_function=lambda src, name: _function(
-                reach, src, name, workspace if run_python else None
+                reach.find(src, path), name, workspace if run_python else None
             ),
         )
     finally:
@@ -215,13 +215,10 @@ def replace_file(path: str, content: bytes) -> None:
         root.close()
 
 
-def _function(
-    reach: Reach, src: str, name: str, workspace: str | None
-) -> Callable[..., Any] | Tool:
+def _function(path: str, name: str, workspace: str | None) -> Callable[..., Any] | Tool:
     """The function, or, without a workspace or where its file changed, only its outline."""
     from whence.loop.lock import is_changed
 
-    path = reach.find(src, src)
     if workspace is None:
         return _glimpse(path, name)
     if is_changed(path, workspace):

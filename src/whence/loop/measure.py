@@ -52,7 +52,7 @@ def measure(file: AgentFile, tool: Tool, workspace: str, environ: Mapping[str, s
         sources = {} if binding.remote else _sources(file, binding.path, workspace)
         return Pin("agent", _text(declared), source_hashes(sources, workspace))
     assert isinstance(binding, PythonReference)  # noqa: S101 - the last of those that are pinned
-    path = _find(file, binding.path, binding.path, workspace)
+    path = _find(file, binding.path, workspace)
     declared = {"python": f"{binding.path}:{binding.function}"}
     return Pin("python", _text(declared), named_inside({path: digest(path)}, workspace))
 
@@ -204,7 +204,7 @@ def _script(command: ShellCommand, workspace: str) -> str | None:
 
 
 def _sources(file: AgentFile, path: str, workspace: str) -> dict[str, bytes]:
-    found = _find(file, path, file.path, workspace)
+    found = _find(file, path, workspace)
     reach = Reach(found, workspace)
     try:
         return expand(read_file(found), found, reach.read).sources
@@ -212,10 +212,10 @@ def _sources(file: AgentFile, path: str, workspace: str) -> dict[str, bytes]:
         reach.close()
 
 
-def _find(file: AgentFile, path: str, base: str, workspace: str) -> str:
+def _find(file: AgentFile, path: str, workspace: str) -> str:
     reach = Reach(file.path, workspace)
     try:
-        return reach.find(path, base)
+        return reach.find(path, file.path)
     finally:
         reach.close()
 

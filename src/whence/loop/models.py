@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from whence.declare.yaml_text import load_yaml
+from whence.declare.yaml_text import load_yaml, problem_of
 from whence.errors import NotFound, ParseError, Unavailable
 from whence.journal.artifacts import artifact_path
 from whence.journal.read import read_entries
@@ -82,7 +82,7 @@ def _yaml(text: bytes, shown: str) -> object:
     try:
         return load_yaml(text)
     except yaml.YAMLError as error:
-        raise ParseError(f"{shown} is not YAML: {error}", "Correct it.") from None
+        raise ParseError(f"{shown} is not YAML: {problem_of(error)}", "Correct it.") from None
 
 
 def _recording(name: str, workspace: str) -> list[list[Answer]]:

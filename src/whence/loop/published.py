@@ -174,7 +174,7 @@ class Published:
         return {"description": mounted.tool.description, "messages": messages}
 
     def _look(self) -> None:
-        if self._files.refresh():
+        if self._files.has_sources and self._files.refresh():
             self._mount()
             self._is_news = True
 

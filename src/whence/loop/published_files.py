@@ -88,7 +88,7 @@ class PublishedFiles:
         return list(before.items()) != list(self._looks.items())
 
     def protection(self, writing: Iterable[str]) -> tuple[Rule, ...]:
-        """Rules that keep these tools from writing what is published.
+        """Rules that keep these tools from writing what is published, and what that runs.
 
         Whoever could write an agent file could run any program with it.
         """
@@ -100,10 +100,14 @@ class PublishedFiles:
         )
 
     def _kept(self) -> set[str]:
-        """Every path that makes up what is published, or would."""
+        """Every path that makes up what is published, or would, and what its agents run."""
+        from whence.loop.behind import behind
+
         folders = {f"{os.path.realpath(each)}/" for each in self._sources if os.path.isdir(each)}
-        files = (path for look in self._looks.values() for path in look.stamps)
-        return folders | {os.path.realpath(path) for path in files}
+        found = {path for look in self._looks.values() for path in look.stamps}
+        for agent in self.agents.values():
+            found |= behind(agent, self._workspace, os.environ)
+        return folders | set(map(os.path.realpath, found))
 
     def _pattern(self, path: str) -> str | None:
         """What a rule calls a path; None: it is beyond the workspace anyway."""

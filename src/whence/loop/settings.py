@@ -19,7 +19,7 @@ import yaml
 
 from whence.declare.modes import find_mode, parse_modes
 from whence.declare.toolbox import Toolbox
-from whence.declare.yaml_text import load_yaml
+from whence.declare.yaml_text import load_yaml, problem_of
 from whence.errors import ParseError, UsageError
 from whence.loop.answers import KEY, SHOWN
 from whence.loop.rules import answer_of, shared_rules
@@ -117,7 +117,7 @@ def _read(path: str, shown: str) -> dict[str, Any] | None:
         loaded = load_yaml(text)
     except yaml.YAMLError as error:
         raise ParseError(
-            f"{shown} is not YAML: {error}", "Correct it: nothing runs until then."
+            f"{shown} is not YAML: {problem_of(error)}", "Correct it: nothing runs until then."
         ) from None
     if loaded is not None and not isinstance(loaded, dict):
         raise ParseError(f"{shown} is not a mapping", "Write keys such as allow, ask and deny.")

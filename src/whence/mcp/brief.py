@@ -45,7 +45,7 @@ def told_apart(app: App, answers_soon: Callable[[str], bool]) -> App:
     """
 
     async def tell(scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and b"mcp-session-id" in dict(scope["headers"]):
+        if b"mcp-session-id" in dict(scope["headers"]):
             first = await receive()
             whole = b"" if first.get("more_body") else first.get("body", b"")
             _is_brief.set(_is_soon_answered(whole, answers_soon))

@@ -43,10 +43,11 @@ def open_port(port: int) -> socket.socket:
 
 async def serve_http(publisher: Publisher, port: socket.socket, token: str) -> None:
     """Serve until it is cancelled; each client has a session of its own."""
-    app = publisher.server.streamable_http_app(
-        streamable_http_path=PATH, host=HOST, max_request_body_size=_LONGEST, json_response=BREVITY
+    publisher.server.streamable_http_app(
+        host=HOST, max_request_body_size=_LONGEST, json_response=BREVITY
     )
-    served = _guarded(told_apart(app, publisher.answers_soon), token)
+    sessions = publisher.server.session_manager  # without a router: there is one path
+    served = _guarded(told_apart(sessions.handle_request, publisher.answers_soon), token)
     server = _Server(
         uvicorn.Config(
             served, log_level="critical", access_log=False, lifespan="off", ws="none",
@@ -56,7 +57,7 @@ async def serve_http(publisher: Publisher, port: socket.socket, token: str) -> N
     serving = asyncio.ensure_future(server.serve(sockets=[port]))
     try:
         # Sessions end before connections do: what works for them is stopped, and not cut off.
-        async with publisher.watching(), publisher.server.session_manager.run():
+        async with publisher.watching(), sessions.run():
             await asyncio.shield(serving)
     finally:
         server.should_exit = True
@@ -77,19 +78,19 @@ def _guarded(app: App, token: str) -> App:
     wanted = token.encode()
 
     async def guard(scope: Message, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            scheme, _, secret = given.partition(b" ")
-            if scheme.lower() != b"bearer" or not hmac.compare_digest(secret, wanted):
-                await _refuse(send)
-                return
-        await app(scope, receive, send)
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        scheme, _, secret = given.partition(b" ")
+        if scheme.lower() != b"bearer" or not hmac.compare_digest(secret, wanted):
+            await _refuse(send, 401, "Send the token of this server: Authorization: Bearer TOKEN.")
+        elif scope["path"] != PATH:
+            await _refuse(send, 404, f"Everything is at {PATH}.")
+        else:
+            await app(scope, receive, send)
 
     return guard
 
 
-async def _refuse(send: Send) -> None:
-    body = b'{"error": "Send the token of this server: Authorization: Bearer TOKEN."}'
+async def _refuse(send: Send, status: int, what_to_do: str) -> None:
     headers = [(b"content-type", b"application/json"), (b"www-authenticate", b"Bearer")]
-    await send({"type": "http.response.start", "status": 401, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": f'{{"error": "{what_to_do}"}}'.encode()})

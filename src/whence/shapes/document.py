@@ -96,6 +96,12 @@ class Diagnostic:
     def __str__(self) -> str:
         return f"{self.line}:{self.column}: {self.severity}: {self.message} {self.suggestion}"
 
+    @property
+    def left(self) -> str:
+        """What stands before the column in `source_line`, which may be a part of its line only."""
+        before = self.source_line[: self.column - 1].encode("utf-8", "replace")
+        return before[:_EXCERPT].decode("utf-8", "ignore")
+
 
 def truth(value: str | None) -> bool | None:
     """What an attribute value says as a flag; None when it says neither yes nor no."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -45,13 +44,14 @@ async def find_groups(ports: Ports, path: str, regex: str, glob: str | None) -> 
     """The results below a path, without those in files that are ignored."""
     ignored = Ignored.of(ports.files)
     certain = ignored.rules is None or bool(ignored.patterns)
+    root = ports.files.real(".")
     found = await lexical.search(
         regex,
-        root=ports.files.real("."),
+        root=root,
         scope=ports.files.real(path),
         glob=glob,
         runner=ports.processes,
-        rg=shutil.which("rg"),
+        rg=lexical.installed(root),
         closed=(*ports.closed, *ignored.patterns),
         cap=MOST if certain else MOST * _SPARE,
     )

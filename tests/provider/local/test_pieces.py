@@ -32,7 +32,7 @@ def kinds(request: str) -> list[tuple[str, str]]:
         ("at 10:30 on 2026-01-31", [("time", "10:30"), ("time", "2026-01-31")]),
         ("add 2.5 and -3, issue #42, 1,000 more",
          [("number", "2.5"), ("number", "-3"), ("number", "#42"), ("number", "1,000")]),
-        ("version v1.2.3", [("dotted", "v1.2.3")]),
+        ("version v1.2.3 after 1.2.2", [("dotted", "v1.2.3")]),
         ("lines 100-120 at 9am", [("number", "100"), ("number", "120"), ("time", "9am")]),
         ("docs/setup guide.md, src/lib and a.py",
          [("path", "docs/setup guide.md"), ("path", "src/lib"), ("dotted", "a.py")]),

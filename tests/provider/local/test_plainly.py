@@ -11,6 +11,7 @@ from whence.provider.local import commands, paths, plainly, verbs
 from whence.provider.local.lists import take_list
 from whence.provider.local.pairs import take_pairs
 from whence.provider.local.plainly import Known
+from whence.provider.local.plan import steps_of
 from whence.provider.local.slots import Slot, name_words, slots_of
 from whence.provider.local.spread import spread
 from whence.shapes.tool import Tool
@@ -31,7 +32,7 @@ def mounted(name: str = "tool", **properties: dict[str, Any]) -> Mounted:
 
 
 def slot(name: str, schema: dict[str, Any]) -> Slot:
-    (made,) = slots_of(mounted(**{name: schema}))
+    (made,) = slots_of(mounted("tool", **{name: schema}))
     return made
 
 
@@ -46,6 +47,8 @@ def slot(name: str, schema: dict[str, Any]) -> Slot:
         ("run ls -la in /tmp/data", "ls -la"),
         ("whats the output of df -h?", "df -h"),
         ("run the command uname -a please", "uname -a"),
+        ("rm -rf build", "rm -rf build"),
+        ("git log --oneline", "git log --oneline"),
         ("run the tests", None),
         ("delete a.txt", None),
     ],
@@ -55,6 +58,14 @@ def test_a_command_is_what_stands_behind_run(request_text: str, line: str | None
     said = commands.said_command(Known.of(request_text), elsewhere=True)
 
     assert (said.line if said else None) == line
+
+
+@pytest.mark.parametrize("filling", [" ", ", ", "(", "a -", "1. ", "/", "\n"])
+def test_long_runs_of_one_sign_are_read_in_no_time(filling: str) -> None:
+    said = f"run x{filling * 20_000}y"
+
+    assert steps_of(said, ())
+    commands.said_command(Known.of(said), elsewhere=True)
 
 
 def test_a_command_is_cut_into_words_as_a_shell_would() -> None:

@@ -64,7 +64,8 @@ def test_what_was_allowed_is_done(workspace: Path) -> None:
 def test_an_agent_that_another_one_hands_its_work_to_asks_first_too(workspace: Path) -> None:
     (workspace / "helper.chatmd").write_text(FILE, "utf-8")
     (workspace / "agent.chatmd").write_text(
-        '<config model="script/answers.yaml"/>\n<tool name="helper" agent="helper.chatmd" local/>\n',
+        '<config model="script/answers.yaml"/>\n'
+        '<tool name="helper" agent="helper.chatmd" local/>\n',
         "utf-8",
     )
     given = {"why": "Have it written down", "input": "append 'milk' to notes.txt"}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from itertools import pairwise
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -214,7 +215,19 @@ def reference_places(keys: Sequence[str], hunks: Sequence[Hunk]) -> list[int] | 
         places.append(place)
         drift = place - stated
         cursor = place + len(old) - hunk.tail
-    return places
+    return None if contested(keys, hunks, places) else places
+
+
+def contested(keys: Sequence[str], hunks: Sequence[Hunk], places: Sequence[int]) -> bool:
+    """Whether a hunk also fits where it would be, were it moved as far as the one after it."""
+    placed = [pair for pair in zip(hunks, places, strict=True) if pair[0].old]
+    for (hunk, place), (later, later_place) in pairwise(placed):
+        at = (hunk.old_at or 0) + later_place - (later.old_at or 0)
+        is_before = at + len(hunk.old) - hunk.tail <= later_place + later.lead
+        fits = at >= 0 and list(keys[at : at + len(hunk.old)]) == list(hunk.old)
+        if at != place and is_before and fits:
+            return True
+    return False
 
 
 def replaced(keys: Sequence[str], hunks: Sequence[Hunk], places: Sequence[int]) -> list[str]:

@@ -92,8 +92,8 @@ def nothing_fits(request: str, tools: Sequence[Mounted], *, small_talk: bool) ->
     listed = "\n".join(f"- {_line(mounted)}" for mounted in tools[:_LISTED])
     more = f"\n- … and {len(tools) - _LISTED} more" if len(tools) > _LISTED else ""
     return (
-        f"{_refusal(request, small_talk=small_talk)} I am a small embedded model: I call tools that a request names plainly, and "
-        f"quote what they say. The tools here:\n{listed}{more}"
+        f"{_refusal(request, small_talk=small_talk)} I am a small embedded model: I call tools "
+        f"that a request names plainly, and quote what they say. The tools here:\n{listed}{more}"
     )
 
 

@@ -114,8 +114,8 @@ class Chooser:
         fits = fit(self._slots[index], Known.of(known.request))
         shared = self._shared(self._words[index], known.pieces)
         lacking = _MISSING * fits.missing + _UNUSED * fits.unused
-        verb = _verb_evidence(known, self._does[index])
         runs = self._runs[index] and _says_program(known)
+        verb = _verb_evidence(known, self._does[index], runs=runs)
         return _SHARED * shared + _SAID * (fits.said + runs) + verb - lacking
 
     def _shared(self, own: frozenset[str], pieces: Sequence[Piece]) -> float:
@@ -132,12 +132,12 @@ def _says_program(known: Known) -> bool:
     return said is not None and commands.looks_run(said)
 
 
-def _verb_evidence(known: Known, does: frozenset[str]) -> float:
+def _verb_evidence(known: Known, does: frozenset[str], *, runs: bool) -> float:
     """Whether a tool does what the request says with its verb; a question wants to be told."""
     wanted = verbs.wanted(plainly.words(known))
-    asks = is_question(known.request) or verbs.tells(wanted)
+    asks = not runs and (is_question(known.request) or verbs.tells(wanted))
     evidence = -_ACTS if verbs.only_acts(does) and asks else 0.0
-    if verbs.is_no_way(wanted, does):
+    if not runs and verbs.is_no_way(wanted, does):
         evidence -= _NO_WAY
     if paths.asks_inside(known):
         wanted |= verbs.LISTING

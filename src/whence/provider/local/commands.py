@@ -16,9 +16,13 @@ _CUE = re.compile(
     (?:(?:the\s+)?(?:shell\s+)?(?:command|program)\b:?\s+)?(?!(?:the|a|an|all|my|our)\s)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_TAIL = re.compile(r"(?:[\s,]+(?:please|pls|now|for me))?(?:(?<=\w)[.?!]+)?$", re.IGNORECASE)
+_TYPED = re.compile(r"[a-z][\w.-]*(?:\s+[^\s\"'`]+)*?\s+--?[a-zA-Z]")
+"""A line with a flag in it is what would be typed into a shell."""
+_TAIL = re.compile(
+    r"(?:(?<![\s,])[\s,]+(?:please|pls|now|for me))?(?:(?<=\w)[.?!]+)?$", re.IGNORECASE
+)
 _WHERE = re.compile(
-    r"""[\s,]+(?:in|inside|within)\s+(?:the\s+)?(?:(?:folder|directory|dir)\s+)?
+    r"""(?<![\s,])[\s,]+(?:in|inside|within)\s+(?:the\s+)?(?:(?:folder|directory|dir)\s+)?
     [\w./~@+-]+(?:\s+(?:folder|directory|dir))?$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -40,10 +44,14 @@ def takes_command(slot: Slot) -> bool:
 
 
 def said_command(known: Known, *, elsewhere: bool) -> Said | None:
-    """What stands behind `run`; `elsewhere`: the tool has a place for the directory, too."""
+    """What stands behind `run`, or looks typed.
+
+    `elsewhere`: the tool has a place for the directory, too.
+    """
     cue = _CUE.search(known.request)
     if cue is None:
-        return None
+        whole = _TYPED.match(known.request) is not None
+        return _between(0, len(known.request), known) if whole else None
     end = _TAIL.search(known.request, cue.end())
     where = _WHERE.search(known.request, cue.end(), end.start() if end else len(known.request))
     if elsewhere and where:

@@ -63,6 +63,7 @@ _ADDRESS = re.compile(
     re.IGNORECASE,
 )
 _DECIMAL = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_VERSION = re.compile(r"\d+(?:\.\d+){2}")
 _ENDINGS = ".,;:!?)…"
 _NUMBER_WORDS = {
     word: number
@@ -108,14 +109,17 @@ def _piece(match: re.Match[str]) -> Piece | None:
 def _without_ending(text: str) -> str:
     """Without the signs that end a sentence; a bracket that was opened inside is closed there."""
     bare = text.rstrip(_ENDINGS)
-    while text[len(bare) :].startswith(")") and bare.count("(") > bare.count(")"):
-        bare += ")"
-    return bare
+    rest = text[len(bare) :]
+    closed = len(rest) - len(rest.lstrip(")"))
+    opened = max(bare.count("(") - bare.count(")"), 0)
+    return text[: len(bare) + min(closed, opened)]
 
 
 def _kind_of_dotted(text: str) -> Kind:
     if _DECIMAL.fullmatch(text):
         return Kind.NUMBER
+    if _VERSION.fullmatch(text):
+        return Kind.WORD
     is_host = not text.startswith(".") and _ADDRESS.fullmatch(text)
     return Kind.HOST if is_host else Kind.DOTTED
 

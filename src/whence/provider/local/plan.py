@@ -11,12 +11,12 @@ from whence.provider.local.reason import is_question
 from whence.provider.local.slots import name_words
 
 _BREAK = re.compile(
-    r"""[,;.]?\s+(?:and\s+)?(?:then|after\s+that|afterwards|finally)[,:]?\s+
+    r"""(?:[,;.]|(?<!\s))\s+(?:and\s+)?(?:then|after\s+that|afterwards|finally)[,:]?\s+
     |;\s+ | (?<=[.!?])\s+(?=[A-Z]) | \n+""",
     re.IGNORECASE | re.VERBOSE,
 )
-_JOINT = re.compile(r"(?:,\s*and|\s+and|,|&)\s+", re.IGNORECASE)
-_NUMBERED = re.compile(r"(?:^|\s+)\d{1,2}[.)]\s+(?=[^\W\d])")
+_JOINT = re.compile(r"(?:,\s*and|(?<!\s)\s+and|,|&)\s+", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:^|(?<!\s)\s+)\d{1,2}[.)]\s+(?=[^\W\d])")
 _LEAD = re.compile(
     r"(?:(?:(?:and|then|first(?!\s+\d)|next|finally|after that|please)\b[,:]?|[-*•])\s+)+",
     re.IGNORECASE,

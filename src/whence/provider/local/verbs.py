@@ -17,7 +17,7 @@ _GROUPS = {
     "append": "append add put insert attach",
     "write": "write save store overwrite put create make note remember remind",
     "create": "create make new open file add mkdir book schedule plan order",
-    "delete": "delete remove erase clear drop",
+    "delete": "delete remove erase clear drop rm",
     "copy": "copy duplicate clone back",
     "move": "move rename",
     "send": "send tell text message notify mail post write say",

@@ -22,8 +22,9 @@ from whence.shapes.pattern import path_matcher
 from whence.shapes.process import ProcessStreamer
 from whence.work.lexical import ripgrep
 from whence.work.lexical.hits import Found, Hit, Query
+from whence.work.lexical.ripgrep import installed
 
-__all__ = ["Found", "Hit", "search"]
+__all__ = ["Found", "Hit", "installed", "search"]
 
 _LONGEST = 10_000
 _TOKEN = re.compile(r"\\(.)|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from shutil import which
 
 from whence.errors import ExecutionFailed, TimedOut, WhenceError
 from whence.shapes.process import ProcessStreamer
@@ -45,6 +46,22 @@ _FILE_NOTE = re.compile(
     r"^(?:rg: )?(/.*?)(?:: IO error for operation on .*)?: ([^:]*) \(os error \d+\)$", re.MULTILINE
 )
 _CARETS = re.compile(r"^(.*)\n( *)\^+ *$", re.MULTILINE)
+
+
+def installed(root: str) -> str | None:
+    """Where ripgrep is; None: nowhere.
+
+    One inside the workspace does not count, whatever the PATH says: a program that a sandbox let
+    write there could have put it there, and would be run without any.
+    """
+    inside = os.path.join(os.path.realpath(root), "")
+    outside = [
+        entry
+        for entry in os.get_exec_path()
+        if os.path.isabs(entry) and not f"{os.path.realpath(entry)}/".startswith(inside)
+    ]
+    found = which("rg", path=os.pathsep.join(outside))
+    return None if found is None or os.path.realpath(found).startswith(inside) else found
 
 
 async def search(query: Query, runner: ProcessStreamer, rg: str) -> Found:
