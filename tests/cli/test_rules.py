@@ -236,3 +236,13 @@ def test_rules_for_a_declared_command_hold_in_a_run(whence: Command) -> None:
         event for event in map(json.loads, ran.out.splitlines()) if event["type"] == "outcome"
     ]
     assert {event.get("result") for event in outcomes} == {"hello you\n", None}
+
+
+def test_a_file_with_errors_is_not_pinned(whence: Command) -> None:
+    (whence.workspace / "agent.chatmd").write_text('<tool command="echo hi"/>\n', "utf-8")
+
+    ran = whence("lock", "agent.chatmd")
+
+    assert ran.code == 1
+    assert ran.err.startswith("whence lock: agent.chatmd:1:")
+    assert not (whence.workspace / ".agent" / "lock.yaml").exists()

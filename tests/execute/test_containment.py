@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import threading
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.errors import InvalidArgs, NotFound, PermissionDenied, WhenceError
+from whence.errors import Conflict, InvalidArgs, NotFound, PermissionDenied, WhenceError
 from whence.execute import containment
 from whence.execute.containment import Root
 from whence.execute.files import WorkspaceFiles
@@ -232,3 +233,24 @@ def test_whatever_the_path_a_read_gives_only_what_is_inside(
         root.close()
 
     assert content == b"inside"
+
+
+@pytest.mark.parametrize("times", [1, 10_000])
+def test_a_link_that_is_swapped_while_it_is_followed_is_followed_again(
+    root: Root, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    real, left = os.readlink, times
+
+    def swapped(path: str) -> str:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return real(path)
+
+    monkeypatch.setattr(os, "readlink", swapped)
+    if times == 1:
+        assert root.locate("rel").path == "a.txt"
+    else:
+        with pytest.raises(Conflict, match="'rel' is being changed"):
+            root.locate("rel")

@@ -13,6 +13,7 @@ import signal
 import stat
 import subprocess
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -232,7 +233,7 @@ def test_a_file_is_not_seen_before_it_is_whole(work: Path, path: str, way: str) 
                 out.write(b"whole")
 
     for count in range(1, 200):
-        if forked(lambda count=count: attempt(count)) == 0:
+        if forked(partial(attempt, count)) == 0:
             break
         found = tree(work)
         litter = {name: found.pop(name)[0] for name in found.copy() if name.startswith(".whence-")}

@@ -192,3 +192,18 @@ def test_a_directory_without_a_log_is_not_found(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing"):
         with pytest.raises(NotFound, match=re.escape(str(path))):
             verify(path)
+
+
+def test_a_text_that_was_changed_is_told_once_and_its_end_is_not_missed(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path)
+    pairs(journal, 3, why="Find the entry point")
+    journal.close()
+    (log,) = logs(journal)
+    log.write_text(log.read_text().replace("Find the entry point", "Play", 1))
+
+    told = [problem.what for problem in verify(journal.directory).problems]
+    reopened = open_journal(tmp_path)
+
+    assert told == ["the text was changed after it was written: its hash does not fit"]
+    reason = next(iter(read_entries(reopened.directory))).fields["reason"]
+    assert reason == told[0]

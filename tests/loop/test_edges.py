@@ -17,6 +17,7 @@ from whence.loop.agent import Agent
 from whence.loop.agent_file import load_agent
 from whence.loop.conversation import Reader
 from whence.loop.news import CallEnded, CallStarted, Finished, News, Notice, TextPiece, as_json
+from whence.loop.pairing import paired
 from whence.shapes.item import Message, StopReason, ToolCall, ToolOutcome
 from whence.shapes.policy import Policy, Quotas
 
@@ -337,8 +338,9 @@ async def test_many_calls_in_one_turn_are_all_made_and_answered_in_order(tmp_pat
     calls = [call("count", number=number) for number in range(200)]
     path = write_agent(tmp_path, [{"calls": calls}, "end"], config="show_tool_call")
     await load(path, tools=[count]).run("go")
-    outcomes = [item for item in items_of(path) if isinstance(item, ToolOutcome)]
-    assert [item.text for item in outcomes] == [str(number) for number in range(200)]
+    sent = paired(items_of(path)).items
+    outcomes = [item.text for item in sent if isinstance(item, ToolOutcome)]
+    assert outcomes == [str(number) for number in range(200)]
     assert most == 64
 
 

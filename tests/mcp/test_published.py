@@ -259,7 +259,7 @@ def test_the_budget_of_a_published_agent_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("serve:inside")
-def test_the_embedded_model_only_reads_unless_a_rule_says_otherwise(tmp_path: Path) -> None:
+def test_the_embedded_model_only_reads_unless_somebody_says_otherwise(tmp_path: Path) -> None:
     found = problem()
     if found is not None:
         pytest.skip(found[0])
@@ -269,8 +269,6 @@ def test_the_embedded_model_only_reads_unless_a_rule_says_otherwise(tmp_path: Pa
     codes = [e.fields["error"]["code"] for e in journal(tmp_path) if e.type == "tool_error"]
     assert "PERMISSION_DENIED" in codes
     assert not (tmp_path / "notes.md").exists()
-    spoken(tmp_path, [asked], "prompts", "--model", "local", "--allow", "fs.append")
-    assert "read the manual" in (tmp_path / "notes.md").read_text()
 
 
 @pytest.mark.requirement("serve:session")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+from asyncio.subprocess import DEVNULL
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,14 @@ from tests.mcp.publishing import (
     spoken,
     text_of,
 )
+from tests.mcp.serving import declared
+
+
+async def is_running(words: str) -> bool:
+    """Whether a program with these words in its command line is there."""
+    found = await asyncio.create_subprocess_exec("pgrep", "-f", words, stdout=DEVNULL)
+    return await found.wait() == 0
+
 
 POLITE = "<system>You are a very polite\nassistant.\n\nYou never shout.</system>"
 
@@ -344,8 +354,7 @@ async def test_a_cancelled_request_stops_the_agent_and_its_program(tmp_path: Pat
     ends = {e.fields["tool"]: e.fields["error"]["code"] for e in journal(tmp_path)
             if e.type == "tool_error"}  # fmt: skip
     assert ends == {"wait": "CANCELLED", "waiter": "CANCELLED"}
-    done = await asyncio.create_subprocess_exec("pgrep", "-f", "sleep 600")
-    assert await done.wait() == 1
+    assert not await is_running("sleep 600")
 
 
 @pytest.mark.anyio
@@ -363,6 +372,27 @@ async def test_a_cancelled_call_of_the_newest_era_is_stopped_too(tmp_path: Path)
         assert (await client.list_tools()).tools
     codes = [e.fields["error"]["code"] for e in journal(tmp_path) if e.type == "tool_error"]
     assert codes == ["CANCELLED", "CANCELLED"]
+
+
+@pytest.mark.anyio
+@pytest.mark.requirement("serve:cancel")
+async def test_a_cancelled_request_ends_the_servers_of_its_agent(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    steps = [{"calls": [call("hang")]}, "end"]
+    publish(tmp_path, "waiter", steps, declared("old", "hang", log=log))
+    async with served(tmp_path, "prompts", "--allow", "hang") as client:
+        await client.greet()
+        client.send(calling("waiter", "x", input="Wait"))
+        async with asyncio.timeout(60):
+            while not (log.exists() and "tools/call" in log.read_text()):
+                await asyncio.sleep(0.02)
+            assert await is_running(os.fspath(log))
+            client.send(line("notifications/cancelled", {"requestId": "x"}))
+            while await is_running(os.fspath(log)):
+                assert (await client.ask("ping"))["result"] == {}
+        assert await client.leave() == 0
+    ends = [e.fields["error"]["code"] for e in journal(tmp_path) if e.type == "tool_error"]
+    assert ends == ["CANCELLED", "CANCELLED"]
 
 
 @pytest.mark.anyio

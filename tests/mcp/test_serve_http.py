@@ -112,6 +112,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield running
 
 
+def ends(folder: Path) -> list[str]:
+    """The codes of all calls that failed."""
+    return [e.fields["error"]["code"] for e in journal(folder) if e.type == "tool_error"]
+
+
 def event(body: str) -> dict[str, Any]:
     """The last message of an event stream."""
     found: dict[str, Any] = json.loads(body.rsplit("data: ", maxsplit=1)[-1])
@@ -292,11 +297,31 @@ async def test_a_signal_ends_it_with_streams_open_and_an_agent_at_work(tmp_path:
         assert running.process.stderr is not None
         assert running.process.stderr.read() == ""
     entries = journal(tmp_path)
-    codes = [each.fields["error"]["code"] for each in entries if each.type == "tool_error"]
-    assert codes == ["CANCELLED", "CANCELLED"]
+    assert ends(tmp_path) == ["CANCELLED", "CANCELLED"]
     assert entries[-1].fields["reason"] == "interrupted"
     left = subprocess.run(["pgrep", "-f", "sleep 761"], capture_output=True, check=False)
     assert left.returncode == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.requirement("serve:cancel")
+async def test_calls_are_cancelled_over_http_in_both_eras(tmp_path: Path) -> None:
+    step = {"calls": [call("wait", arguments=[])]}
+    program = "command=\"sh -c 'touch begun; sleep 762' -\""
+    publish(tmp_path, "waiter", [step, "end"], f'<tool name="wait" {program}/>')
+    with serving(tmp_path, "prompts", "--allow", "wait") as running:
+        for mode, count in (("legacy", 2), (NEWEST, 4)):
+            async with running.client(mode) as client, asyncio.timeout(60):
+                waiting = asyncio.ensure_future(client.call_tool("waiter", {"input": "x"}))
+                while not (tmp_path / "begun").exists():
+                    await asyncio.sleep(0.02)
+                waiting.cancel()
+                await asyncio.wait([waiting])
+                while len(ends(tmp_path)) < count:
+                    await asyncio.sleep(0.05)
+                (tmp_path / "begun").unlink()
+                assert (await client.list_tools()).tools
+    assert ends(tmp_path) == ["CANCELLED"] * 4
 
 
 @pytest.mark.anyio

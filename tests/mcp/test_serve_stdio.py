@@ -301,8 +301,21 @@ def test_a_server_that_was_killed_leaves_a_journal_that_goes_on(tmp_path: Path) 
         (["hello.chatmd", "--http", "x"], 2, "invalid int value"),
         (["hello.chatmd", "--http", "0", "--token-env", "NO_SUCH"], 2, "NO_SUCH"),
         (["hello.chatmd", "--model", "no/such"], 1, "no"),
+        (["hello.chatmd", "--token-env", "HOME"], 2, "--token-env is for --http"),
     ],
-    ids=["none", "errors", "empty", "twice", "taken", "rule", "port", "word", "token", "model"],
+    ids=[
+        "none",
+        "errors",
+        "empty",
+        "twice",
+        "taken",
+        "rule",
+        "port",
+        "word",
+        "token",
+        "model",
+        "no-http",
+    ],
 )
 def test_what_is_wrong_at_the_start_is_said_in_two_lines(
     tmp_path: Path,

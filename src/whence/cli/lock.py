@@ -39,13 +39,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare, show and write."""
     from whence.cli.options import workspace_of
-    from whence.loop.agent_file import load_agent
+    from whence.loop.agent_file import load_runnable
     from whence.loop.locked import compare, compare_servers, keep
 
     workspace = workspace_of(options)
     held: list[Held] = []
     for path in options.files:
-        agent = load_agent(path, workspace, run_python=False)
+        agent = load_runnable(path, workspace, run_python=False)
         held += compare(agent, workspace, os.environ)
         if agent.resolved.servers:
             import asyncio

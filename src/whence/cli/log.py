@@ -186,7 +186,8 @@ def _verify(options: argparse.Namespace, directory: str) -> int:
         return 0 if report.ok else 1
     name = os.path.basename(directory)
     for problem in report.problems:
-        print(f"{name}/{problem.part}:{problem.line}: {problem.what}\n  {problem.suggestion}")
+        line = f":{problem.line}" if problem.line else ""  # 0: it is about the whole part
+        print(f"{name}/{problem.part}{line}: {problem.what}\n  {problem.suggestion}")
     if not report.ok:
         print(f"✗ {name}: {len(report.problems)} problems in {report.events} events")
         return 1

@@ -60,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
     if options.http is not None:
         serve(options)
         return 0
+    if options.token_env is not None:
+        raise UsageError("--token-env is for --http", "Add --http PORT, or leave it out.")
     from whence.mcp.standard import claimed
 
     with claimed() as pipes:

@@ -85,7 +85,7 @@ def _follow_to_head(place: Place, head: Head | None, descriptor: int, size: int)
     problem = place.follow(descriptor, min(head.size, size))
     if place.head() == pack_head(*astuple(head)):
         return None
-    if size < head.size:
+    if problem is None and size < head.size:
         lost = head.seq - place.standing.seq
         return f"the end is missing: the head knows {lost} more events"
     return problem or "the head remembers another end: events were replaced"

@@ -98,13 +98,13 @@ def load_agent(path: str, workspace: str, *, run_python: bool = True) -> AgentFi
     return AgentFile(path, expanded, grant_roots(resolved, expanded, path, workspace))
 
 
-def load_runnable(path: str, workspace: str) -> AgentFile:
+def load_runnable(path: str, workspace: str, *, run_python: bool = True) -> AgentFile:
     """As `load_agent`, where nothing in the file stands in the way of a run.
 
     Raises:
         ParseError: the first error of the file, with its place.
     """
-    file = load_agent(path, workspace)
+    file = load_agent(path, workspace, run_python=run_python)
     wrong = file.first_error()
     if wrong is not None:
         found = wrong.diagnostic

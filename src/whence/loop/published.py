@@ -30,6 +30,7 @@ from whence.shapes.vision import is_image
 
 if TYPE_CHECKING:
     from whence.loop.agent_file import AgentFile
+    from whence.loop.scope import Scope
 
 _TIMEOUT_MS = 600_000
 _ANYTHING: JSONObject = {"type": "object", "additionalProperties": True}
@@ -121,8 +122,8 @@ class Published:
         session = self._session.apart(_approver(caller) if caller.can_be_asked else None)
         mounted = session.toolbox.find(asked.name)
         given: Any = asked.arguments
-        if mounted is not None and isinstance(given, Mapping):
-            given = {**_reason(params, mounted.why_key), **given}
+        if isinstance(given, Mapping):
+            given = {**_reason(params, mounted.why_key if mounted else "why"), **given}
         unparsed = asked.text if asked.arguments is None else None
         _request.set(_Request(session, caller))
         outcome = await session.perform(
@@ -197,25 +198,10 @@ class Published:
     def _handler(self, agent: AgentFile) -> Handler:
         async def run(arguments: JSONObject, ports: object, /) -> object:
             from whence.loop.bind import message_of, run_child
-            from whence.loop.budget import Budget
-            from whence.loop.models import choose_model
-            from whence.loop.scope import Scope
 
             assert isinstance(ports, Ports)  # noqa: S101 - the executor gives nothing else
             request = _request.get()
-            model, notice = choose_model(
-                self._model, agent.resolved.config.model, self._workspace, os.environ
-            )
-            if notice is not None:
-                self._say(notice)
-            policy = request.session.policy
-            held = request.session.under(
-                replace(policy, why=stricter(policy.why, WhyPolicy.REQUIRED))
-            )
-            scope = Scope(
-                self._workspace, _progress(request.caller), Budget(turns=None), held, model,
-                named_model=self._model, environ=os.environ,
-            )  # fmt: skip
+            scope = self._scope(agent, request)
             asked = message_of(arguments, agent.resolved.interface)
             end = "Failed"
             request.caller.tell(0, "Starting agent")
@@ -227,9 +213,26 @@ class Published:
                 request.caller.tell(1, end)
                 for servers in scope.servers:
                     await servers.close()
-                await model.aclose()
+                await scope.model.aclose()
 
         return run
+
+    def _scope(self, agent: AgentFile, request: _Request) -> Scope:
+        """Where an agent runs for a request: whatever clients owe, it owes reasons."""
+        from whence.loop.budget import Budget
+        from whence.loop.models import choose_model
+        from whence.loop.scope import Scope
+
+        declared = agent.resolved.config.model
+        model, notice = choose_model(self._model, declared, self._workspace, os.environ)
+        if notice is not None:
+            self._say(notice)
+        policy = request.session.policy
+        held = replace(policy, why=stricter(policy.why, WhyPolicy.REQUIRED))
+        return Scope(
+            self._workspace, _progress(request.caller), Budget(turns=None),
+            request.session.under(held), model, named_model=self._model, environ=os.environ,
+        )  # fmt: skip
 
 
 def known_tools(files: PublishedFiles, builtin: Iterable[Tool], workspace: str) -> tuple[Tool, ...]:
