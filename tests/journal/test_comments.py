@@ -109,3 +109,9 @@ def test_what_json_cannot_say_is_refused_with_its_place(text: str, said: str) ->
 
     assert said in caught.value.message
     assert caught.value.suggestion
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "{a: " * 50_000, "? " * 50_000])
+def test_what_is_nested_too_deep_is_an_error_and_no_crash(text: str) -> None:
+    with pytest.raises(ParseError):
+        load_with_comments(text)

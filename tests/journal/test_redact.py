@@ -32,6 +32,20 @@ SECRETS = [
     ("xoxb-123456789012-abcdefGHIJ", "slack {}"),
     ("AIzaSyA1234567890abcdefghijklmnopqrstuv", "maps {}"),
     (JWT, "cookie={}"),
+    ("glpat-abcdEFGH1234ijklMNOP", "gitlab {}"),
+    ("sk_live_abcdEFGH1234ijklMNOP", "stripe {}"),
+    ("npm_abcdefghijklmnopqrstuvwxyz0123456789", "npm {}"),
+    ("pypi-" + "AgEIcHlwaS5vcmcCJ" * 4, "upload with {}"),
+    ("hf_abcdefghijklmnopqrstuvwxyzABCDEF12", "hub {}"),
+    ("SG.abcdefghijklmnopqr.stuvwxyzABCDEFGHIJ", "mail {}"),
+    ("T00000000/B00000000/XXXXXXXXXXXXXXXXXXXX", "https://hooks.slack.com/services/{}"),
+    ("SK0123456789abcdef0123456789abcdef", "twilio {}"),
+    ("123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "bot {}"),
+    ("xai-" + "abcdEFGH12" * 5, "grok {}"),
+    ("dop_v1_" + "0123456789abcdef" * 4, "droplet {}"),
+    ("AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN" * 3, "age {}"),
+    ("abcdefghijklmnopqrstuvwx", "https://discord.com/api/webhooks/123456789/{}"),
+    ("Zm9vYmFyYmF6cXV4", "AccountName=a;AccountKey={};EndpointSuffix=b"),
     ("MIIEpAIBAAKCAQEA7", PEM.replace("MIIEpAIBAAKCAQEA7", "{}")),
     ("abcdefghijklmnop", "Authorization: Bearer {}"),
     ("dXNlcjpwYXNz", "curl -H 'Authorization: Basic {}'"),
@@ -95,6 +109,17 @@ def test_the_value_of_a_secret_variable_is_found_however_it_is_written(
 )
 def test_ordinary_text_is_left_alone(harmless: str) -> None:
     assert Redactor({}).redact(harmless) == harmless
+
+
+@pytest.mark.requirement("journal:redaction")
+@pytest.mark.parametrize("break_", ["\n", "\t", "\r\n"])
+@pytest.mark.parametrize(("secret", "around"), SECRETS)
+def test_a_secret_at_the_start_of_a_line_is_found_in_json(
+    secret: str, around: str, break_: str
+) -> None:
+    written = json.dumps({"content": f"one{break_}{around.format(secret)}"})
+
+    assert secret not in Redactor({}).redact(written)
 
 
 def test_keys_that_name_a_secret_hide_their_values() -> None:

@@ -531,3 +531,32 @@ async def test_a_program_that_a_call_runs_can_make_calls_of_the_same_session(
 
     assert outcome.fault is None
     assert outcome.result == 0
+
+
+@pytest.mark.requirement("gate:loops")
+async def test_two_calls_by_turns_stay_stopped_until_something_else_is_tried(
+    opened: Callable[..., Session],
+) -> None:
+    with opened() as session:
+        codes = []
+        for number in range(30):
+            outcome = await session.call("demo.echo", WHY, text="ab"[number % 2])
+            codes.append(outcome.fault.code if outcome.fault else "")
+        other = await session.call("demo.echo", WHY, text="c")
+        again = await session.call("demo.echo", WHY, text="a")
+
+    assert codes == [""] * 10 + ["QUOTA_EXCEEDED"] * 20
+    assert other.ok
+    assert again.ok
+
+
+async def test_of_a_reason_that_is_far_too_long_the_journal_keeps_the_beginning(
+    opened: Callable[..., Session], tmp_path: Path
+) -> None:
+    with opened() as session:
+        outcome = await session.call("demo.echo", "Find " + "x" * 1_000_000, text="a")
+
+    assert outcome.fault is not None
+    assert "1000005 characters" in outcome.fault.message
+    (made,) = (entry for entry in entries(tmp_path) if entry.type == "tool_call")
+    assert len(made.fields["args"]["why"]) == len(made.narrative) == 2_000

@@ -10,7 +10,6 @@ from typing import Any
 
 import yaml
 
-_DEEPEST = 64
 _LARGEST = 10_000_000
 """Characters and values, aliases written out."""
 
@@ -18,13 +17,15 @@ _LARGEST = 10_000_000
 class BoundedLoader(yaml.CSafeLoader):
     """The safe loader, for documents that are not nested too deep."""
 
+    deepest = 64
+    """How many values may stand inside one another."""
     _depth = 0
 
     def descend_resolver(self, parent: Any, index: Any) -> None:
         """Called at the start of each value."""
         self._depth += 1
-        if self._depth > _DEEPEST:
-            raise yaml.YAMLError(f"nested more than {_DEEPEST} levels deep")
+        if self._depth > self.deepest:
+            raise yaml.YAMLError(f"nested more than {self.deepest} levels deep")
         super().descend_resolver(parent, index)
 
     def ascend_resolver(self) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
+
+import msgspec
 
 from whence.shapes.call import Fault
 from whence.shapes.policy import Quotas
@@ -39,6 +43,10 @@ class Usage:
         self.calls += 1
         self.calls_this_turn += 1
         self.recent.append(fingerprint)
+
+    def remember(self, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Note a call that was stopped for going round in circles, so that the circle is seen."""
+        self.recent.append(fingerprint(tool, msgspec.json.encode(arguments)))
 
     def end(self, seconds: float, bytes_written: int) -> None:
         """Count what the call cost."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from whence.declare.yaml_text import BoundedLoader
 from whence.errors import ParseError
 from whence.shapes.call import Comment
 from whence.shapes.json import JSONValue
@@ -18,9 +19,10 @@ _PLAIN_TAGS = frozenset(_TAG + name for name in ("str", "int", "float", "bool", 
 _HASH = re.compile(r"(?:^|(?<=[ \t]))#", re.MULTILINE)
 
 
-class _Loader(yaml.CSafeLoader):
+class _Loader(BoundedLoader):
     """YAML 1.2's idea of scalars: `no`, `12:30:00`, `017` and dates stay strings."""
 
+    deepest = 200  # more than the journal ever writes
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
 
 

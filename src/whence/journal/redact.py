@@ -19,7 +19,7 @@ from whence.shapes.event import Event
 
 _NAME = (
     r"(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?"
-    r"|(?:api|access|private|secret|auth|encryption)[_-]?key)"
+    r"|(?:api|access|account|private|secret|auth|encryption)[_-]?key)"
 )
 _SECRET_KEY = re.compile(rf"{_NAME}$|^authorization$", re.IGNORECASE)
 _ORDINARY_KEY = re.compile(r"(?:page|next|progress|sync|continuation)[_-]?token$", re.IGNORECASE)
@@ -32,6 +32,10 @@ _ORDINARY_VALUE = re.compile(
 _UNBROKEN = re.compile(r"\w+")
 
 
+_START = r"\b|\\[nrtbf]"
+"""Where a word begins, also behind an escaped line break: `\\n` in the text of a JSON string."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Rule:
     hint: str
@@ -40,9 +44,10 @@ class _Rule:
     replace: Callable[[Any], str]
 
 
-def _shape(kind: str, hint: str, pattern: str) -> _Rule:
+def _shape(kind: str, start: str, rest: str) -> _Rule:
     """A secret that is known by its looks."""
-    return _Rule(hint, pattern, lambda _: f"[REDACTED {kind}]")
+    hint = f"({_START})(?:{start})"
+    return _Rule(hint, f"{hint}(?:{rest})", lambda match: f"{match[1]}[REDACTED {kind}]")
 
 
 def _framed(kind: str, hint: str, pattern: str) -> _Rule:
@@ -59,29 +64,46 @@ def _assigned(match: Any) -> str:
     return f"{lead}{name}{sign}{quote}[REDACTED {name.lower()}]{quote}{rest}"
 
 
+_TOKENS = (
+    ("api key", "sk-", r"[A-Za-z0-9_-]{16,}"),
+    ("api key", "xai-", r"[A-Za-z0-9]{40,}"),
+    ("api key", "gsk_", r"[A-Za-z0-9]{40,}"),
+    ("stripe key", "[sr]k_(?:live|test)_", r"[A-Za-z0-9]{16,}"),
+    ("github token", "gh[pousr]_", r"[A-Za-z0-9]{16,}"),
+    ("github token", "github_pat_", r"[A-Za-z0-9_]{16,}"),
+    ("gitlab token", "glpat-", r"[A-Za-z0-9_-]{16,}"),
+    ("npm token", "npm_", r"[A-Za-z0-9]{36}"),
+    ("pypi token", "pypi-", r"[A-Za-z0-9_-]{50,}"),
+    ("hugging face token", "hf_", r"[A-Za-z0-9]{30,}"),
+    ("aws key", "A[KS]IA", r"[0-9A-Z]{16}\b"),
+    ("twilio key", "SK[0-9a-f]{8}", r"[0-9a-f]{24}\b"),
+    ("sendgrid key", r"SG\.", r"[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    ("slack token", "xox[a-z]-", r"[A-Za-z0-9-]{8,}"),
+    ("slack webhook", r"hooks\.slack\.com/services/", r"[A-Za-z0-9/]{20,}"),
+    ("discord webhook", r"discord(?:app)?\.com/api/webhooks/", r"[0-9]+/[A-Za-z0-9_-]{20,}"),
+    ("telegram token", "[0-9]{8,10}:AA", r"[A-Za-z0-9_-]{32,}"),
+    ("google key", "AIza", r"[0-9A-Za-z_-]{30,}"),
+    ("digitalocean token", "do[opr]_v1_", r"[0-9a-f]{32,}"),
+    ("age key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{40,}"),
+    ("jwt", "eyJ", r"[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?"),
+)
+"""What tokens of well-known services are called, how they begin, and how they go on."""
 _RULES = (
-    _shape(
-        "private key",
+    _Rule(
         r"PRIVATE KEY",
         r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[\s\S]*?(?:-----END [A-Z0-9 ]*-----|\z)",
+        lambda _: "[REDACTED private key]",
     ),
-    _shape("api key", r"\bsk-", r"\bsk-[A-Za-z0-9_-]{16,}"),
-    _shape(
-        "github token",
-        r"gh[pousr]_|github_pat_",
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,})",
-    ),
-    _shape("aws key", r"A[KS]IA", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    _shape("slack token", r"xox[a-z]-", r"\bxox[a-z]-[A-Za-z0-9-]{8,}"),
-    _shape("google key", r"AIza", r"\bAIza[0-9A-Za-z_-]{30,}"),
-    _shape("jwt", r"eyJ", r"\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?"),
+    *(_shape(*token) for token in _TOKENS),
     _framed(
         "authorization",
         r"(?i)authorization",
         r"(?i)(authorization\\*[\"']?\s*[:=,]\s*\\*[\"']?(?:(?:bearer|basic|token)\s+)?)"
         r"([^\s\"',;\[\]\\]{7,})()",
     ),
-    _framed("bearer token", r"(?i)bearer", r"(?i)(\bbearer\s+)([a-z0-9._~+/=-]{12,})()"),
+    _framed(
+        "bearer token", r"(?i)bearer", rf"(?i)((?:{_START})bearer\s+)([a-z0-9._~+/=-]{{12,}})()"
+    ),
     _framed("password", r"://.*@", r"(://[^\s/:@\"']*:)([^\s/@\"'\[\]]+)(@)"),
     _framed("token", r"://.*@", r"(://)([A-Za-z0-9_-]{20,})(@)"),
     _Rule(

@@ -44,6 +44,8 @@ def abridge(request: Request, inline: int) -> tuple[dict[str, Any], bool]:
 def tool_call(request: Request, args: dict[str, Any], call: Call) -> Event:
     """A call as it was made, reason included; `args` as `abridge` gives them."""
     tool, why = request.tool, request.why
+    if len(why) > _UNPARSED:  # refused, and not worth keeping whole
+        why = f"{why[: _UNPARSED - 1]}…"
     args[request.why_key] = why or None
     fields: dict[str, Any] = {"tool": tool}
     if request.requested_as is not None:

@@ -122,6 +122,8 @@ def _refuse(
 ) -> Outcome:
     outcome = _outcome(room, call_id, refused, started, fault=refused.fault, isolation=isolation)
     happened = [events.tool_error(outcome, refused.fault, settled.changes)]
+    if refused.fault.details.get("quota") == "repeats":
+        room.usage.remember(refused.request.tool, refused.request.arguments)
     if refused.violation:
         happened.insert(0, events.violation(refused.violation, call_id, refused.request))
     return _recorded(outcome, room, *happened)
