@@ -286,3 +286,12 @@ def test_every_command_has_help_with_an_example() -> None:
         ).stdout
         assert "whence " in shown
         assert "example" in shown.lower()
+
+
+def test_a_tool_of_another_catalog_is_pointed_to(whence: Command) -> None:
+    ran = whence.call("apply_diff", path="a", diff="b")
+
+    assert (ran.code, ran.error["code"]) == (1, "NOT_FOUND")
+    assert ran.err == "apply_diff is in the catalog roo: add --catalog roo\n"
+    missing = whence.call("fs.read", path="nowhere")
+    assert (missing.error["code"], missing.err) == ("NOT_FOUND", "")

@@ -26,7 +26,7 @@ def made(*effects: Effect, source: str = "builtin") -> Tool:
         (made(Effect.EXECUTE, source="mcp"), "mcp"),
         (made(source="mcp"), "mcp"),
     ],
-    ids=str,
+    ids=["nothing", "reads", "asks", "writes", "runs", "server", "quiet server"],
 )
 def test_a_tool_is_of_the_group_of_the_most_that_it_does(tool: Tool, group: str | None) -> None:
     assert group_of(tool) == group

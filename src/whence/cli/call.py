@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from typing import TYPE_CHECKING
 
 from whence.cli.options import add_file, add_policy, add_session, add_tools, add_workspace
@@ -42,7 +43,18 @@ def run(options: argparse.Namespace) -> int:
     perform = _perform if options.file is None else _perform_in
     outcome = asyncio.run(perform(options, read_call(options.tool, options.arguments)))
     print_outcome(outcome)
+    if outcome.fault and "closest" in outcome.fault.details and options.file is None:
+        _point_to_catalog(options)
     return 0 if outcome.ok else 1
+
+
+def _point_to_catalog(options: argparse.Namespace) -> None:
+    """Say where a tool is that was looked for in the wrong place."""
+    from whence.catalogs import Catalogs
+
+    for name, tools in Catalogs().items():
+        if name != options.catalog and any(tool.name == options.tool for tool in tools):
+            print(f"{options.tool} is in the catalog {name}: add --catalog {name}", file=sys.stderr)
 
 
 async def _perform(options: argparse.Namespace, call: Call) -> Outcome:
