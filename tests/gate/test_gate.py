@@ -92,6 +92,15 @@ def test_nothing_but_the_gate_makes_an_admitted_call() -> None:
 
 
 @pytest.mark.requirement("gate:unknown-tool")
+def test_of_a_name_that_no_tool_could_have_the_beginning_is_told() -> None:
+    refusal = admitted("h" * 100_000, {"why": WHY})
+
+    assert isinstance(refusal, Refused)
+    assert len(refusal.request.tool) == 200
+    assert len(refusal.fault.message) < 300
+
+
+@pytest.mark.requirement("gate:unknown-tool")
 def test_an_unknown_tool_is_not_found_with_the_closest_names() -> None:
     fault = refused("fs.raed", {})
 

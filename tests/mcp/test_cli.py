@@ -66,7 +66,7 @@ def test_without_the_sdk_it_says_what_to_install(tmp_path: Path) -> None:
 def test_tools_and_show_have_the_servers_tools(tmp_path: Path) -> None:
     path = os.fspath(write_agent(tmp_path, [], declared("old", "echo,drop"), said="<user>a</user>"))
     listed = whence(tmp_path, "tools", path).stdout
-    assert "echo  execute  Say it again." in listed
+    assert "echo  execute        Say it again." in listed
     assert "drop  execute,write  Drops things." in listed
     (first, _) = json.loads(whence(tmp_path, "tools", path, "--json").stdout)
     assert first["source"] == "mcp"

@@ -196,6 +196,34 @@ def test_served_tools_cannot_write_what_is_published(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("serve:closed")
+def test_where_programs_could_write_what_is_published_it_stays_as_it_was_at_the_start(
+    tmp_path: Path,
+) -> None:
+    publish(tmp_path, "helper", ["as ever"])
+    publish(
+        tmp_path, "writer",
+        [{"calls": [call("copy", arguments=["evil.chatmd", "prompts/new.chatmd"])]},
+         {"calls": [call("copy", arguments=["evil.chatmd", "prompts/helper.chatmd"])]}, "done"],
+        '<tool name="copy" command="cp"/>',
+    )  # fmt: skip
+    (tmp_path / "evil.chatmd").write_text('<tool mcp_server="stdio:touch owned"/>\n', "utf-8")
+    files = published(tmp_path)
+    assert files.is_within_reach
+
+    files.fix()
+    prompts(tmp_path).joinpath("new.chatmd").write_text("<system>Hi.</system>", "utf-8")
+    assert not files.refresh()
+    prompts(tmp_path).joinpath("new.chatmd").unlink()
+    asked = [calling("writer", 1, input="Go")]
+    heard = spoken(tmp_path, asked)
+
+    assert text_of(heard[1]) == "done"
+    assert "served as it is now" in heard.stderr
+    assert prompts(tmp_path).joinpath("new.chatmd").exists()
+    assert "copy" in (tmp_path / ".agent" / "lock.yaml").read_text("utf-8")
+
+
+@pytest.mark.requirement("serve:closed")
 def test_what_published_agents_run_outside_the_sandbox_cannot_be_written_either(
     tmp_path: Path,
 ) -> None:

@@ -76,7 +76,7 @@ def serve(options: argparse.Namespace, pipes: tuple[int, int] | None = None) -> 
     from whence.declare.toolbox import Toolbox
     from whence.loop.published import Published, known_tools
     from whence.loop.published_files import PublishedFiles
-    from whence.loop.session import Session
+    from whence.loop.session import Session, runs_programs
 
     workspace, tools = workspace_of(options), _builtin(options)
     sources = _sources(options.sources, workspace)
@@ -87,6 +87,9 @@ def serve(options: argparse.Namespace, pipes: tuple[int, int] | None = None) -> 
             "Name agent files, a directory of *.chatmd files, or a --catalog.",
         )
     known = known_tools(files, tools, workspace)
+    if files.is_within_reach and any(map(runs_programs, known)):
+        _say("programs could write what is published, so that it is served as it is now")
+        files.fix()
     session = Session(
         workspace, known, policy=policy_of(options, Toolbox(known)), session=options.session,
         purpose="serve",

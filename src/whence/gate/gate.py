@@ -25,6 +25,7 @@ from whence.shapes.tool import Effect
 _SEAL = object()
 _encode = msgspec.json.Encoder().encode
 _MAX_ARGUMENT_BYTES = 64_000_000
+_LONGEST_NAME = 200
 _NOT_JSON = "Send valid Unicode, without halves of characters, and numbers of ordinary length."
 
 
@@ -121,7 +122,7 @@ def check_name(draft: Draft) -> Fault | None:
         known = f"Did you mean {', '.join(close)}?" if close else "No tool has a name like that."
         return Fault(
             "NOT_FOUND",
-            f"unknown tool {call.tool!r}",
+            f"unknown tool {_named(call.tool)!r}",
             f"{known} `whence tools` lists them all.",
             details={"closest": close},
         )
@@ -310,6 +311,7 @@ def _request(draft: Draft) -> Request:
     call, known, arguments = draft.call, draft.tool, draft.arguments
     asked = call.tool
     if known is None:
+        asked = _named(asked)
         arguments = dict(call.arguments) if isinstance(call.arguments, dict) else {}
         given = arguments.get("why")
         reason = arguments.pop("why") if isinstance(given, str) else ""
@@ -325,6 +327,11 @@ def _request(draft: Draft) -> Request:
         known.why_key,
         None if draft.written is None else len(draft.written),
     )
+
+
+def _named(asked: str) -> str:
+    """A name that no tool has; of one that no tool could have, the beginning."""
+    return asked if len(asked) <= _LONGEST_NAME else f"{asked[: _LONGEST_NAME - 1]}…"
 
 
 def _paths(touched: list[tuple[Effect, Place]]) -> tuple[str, ...]:

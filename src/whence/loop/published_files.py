@@ -61,6 +61,7 @@ class PublishedFiles:
         self._workspace = workspace
         self._say = say
         self._taken = taken
+        self._is_fixed = False
         self._looks: dict[str, _Look] = {}
         self.agents: dict[str, AgentFile] = {}
         """Those that can be run."""
@@ -81,8 +82,24 @@ class PublishedFiles:
         """Whether there are any, or could be."""
         return bool(self._sources)
 
+    @property
+    def is_within_reach(self) -> bool:
+        """Whether programs that may write the workspace could write what is published."""
+        here = f"{os.path.realpath(self._workspace)}/"
+        return any(f"{os.path.realpath(each)}/".startswith(here) for each in self._sources)
+
+    def fix(self) -> None:
+        """From now on look at nothing again, and pin what is behind the tools of the files."""
+        from whence.loop.locked import compare, keep
+
+        self._is_fixed = True
+        for agent in self.agents.values():
+            keep(compare(agent, self._workspace, os.environ), self._workspace, update=False)
+
     def refresh(self) -> bool:
         """Load what has changed since; whether anything has."""
+        if self._is_fixed:
+            return False
         before = self._looks
         self._load()
         return list(before.items()) != list(self._looks.items())
