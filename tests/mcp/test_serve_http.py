@@ -95,9 +95,12 @@ def serving(folder: Path, *arguments: str) -> Iterator[Served]:
     ) as process:  # fmt: skip
         try:
             assert process.stderr is not None
-            first = process.stderr.readline()
-            assert "http://" in first, first + process.stderr.read()
-            yield Served(process, first.split()[-1], folder)
+            said = ""
+            for said in process.stderr:
+                if "http://" in said:
+                    break
+            assert "http://" in said
+            yield Served(process, said.split()[-1], folder)
         finally:
             process.kill()
 
