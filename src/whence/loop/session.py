@@ -128,20 +128,19 @@ class Session:
         """
         toolbox = Toolbox(tools)
         policy = _aware(policy, toolbox, self._room.processes)
-        inner = object.__new__(Session)
-        inner._room = replace(self._room, toolbox=toolbox, policy=policy, turn_chars=0)
-        return inner
+        return self._with(toolbox=toolbox, policy=policy, turn_chars=0)
 
     def under(self, policy: Policy) -> Session:
         """The same session, held to another policy; it need not be closed."""
-        inner = object.__new__(Session)
-        inner._room = replace(self._room, policy=policy)
-        return inner
+        return self._with(policy=policy)
 
     def apart(self, approver: Approver | None) -> Session:
         """The same journal and tools, with quotas and an approver of its own."""
+        return self._with(usage=Usage(), turn_chars=0, approver=approver)
+
+    def _with(self, **changes: Any) -> Session:
         inner = object.__new__(Session)
-        inner._room = replace(self._room, usage=Usage(), turn_chars=0, approver=approver)
+        inner._room = replace(self._room, **changes)
         return inner
 
     def claim(self, call_id: str) -> str:
