@@ -97,13 +97,13 @@ def test_an_import_without_a_file_says_so(element: str) -> None:
 
 def test_a_file_that_is_imported_by_what_it_imports_is_a_circle_at_once() -> None:
     def read(src: str, base: str) -> tuple[str, bytes]:
-        return f"/work/{src}", b'<user>1</user><import src="main.chatmd"/>'
+        return f"/here/{src}", b'<user>1</user><import src="main.chatmd"/>'
 
     source = b'<import src="a.chatmd"/>'
-    found = expand(source, "main.chatmd", read, known_as="/work/main.chatmd")
+    found = expand(source, "main.chatmd", read, known_as="/here/main.chatmd")
 
     (problem,) = found.diagnostics()
-    assert "main.chatmd → /work/a.chatmd → /work/main.chatmd" in problem.diagnostic.message
+    assert "main.chatmd → /here/a.chatmd → /here/main.chatmd" in problem.diagnostic.message
     assert text(found) == "<user>1</user>"
 
 
