@@ -74,8 +74,9 @@ def serve(options: argparse.Namespace, pipes: tuple[int, int] | None = None) -> 
     from whence.cli.options import policy_of, workspace_of
     from whence.cli.stoppable import run_stoppable
     from whence.declare.toolbox import Toolbox
-    from whence.loop.published import Published, known_tools
+    from whence.loop.published import Published
     from whence.loop.published_files import PublishedFiles
+    from whence.loop.published_tools import known_tools
     from whence.loop.session import Session, runs_programs
 
     workspace, tools = workspace_of(options), _builtin(options)

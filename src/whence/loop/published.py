@@ -6,16 +6,15 @@ import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from whence.catalogs import NAMES, load_catalog
 from whence.errors import NotFound
 from whence.execute.ports import Ports
 from whence.loop.news import CallStarted, News, Notice
 from whence.loop.outcomes import shown
 from whence.loop.published_files import PublishedFiles
+from whence.loop.published_tools import agent_tool, effects_of, writing_tools
 from whence.loop.question import shown as asked_of
 from whence.loop.session import Session
 from whence.loop.settings import stricter
@@ -25,15 +24,12 @@ from whence.shapes.approval import Answer, Question
 from whence.shapes.call import Call
 from whence.shapes.json import JSONObject
 from whence.shapes.policy import WhyPolicy
-from whence.shapes.tool import Effect, Handler, Sandbox, Tool
+from whence.shapes.tool import Handler, Tool
 from whence.shapes.vision import is_image
 
 if TYPE_CHECKING:
     from whence.loop.agent_file import AgentFile
     from whence.loop.scope import Scope
-
-_TIMEOUT_MS = 600_000
-_ANYTHING: JSONObject = {"type": "object", "additionalProperties": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,7 @@ class Published:
                 tool.pop("outputSchema", None)  # the protocol has none for other values
             agent = self._files.agents.get(mounted.name)
             if agent is not None:
-                tool["annotations"] = hints(replace(mounted.tool, effects=_effects(agent)))
+                tool["annotations"] = hints(replace(mounted.tool, effects=effects_of(agent)))
             listed.append(tool)
         return listed
 
@@ -181,7 +177,7 @@ class Published:
 
     def _mount(self) -> None:
         agents = [self._agent_tool(name) for name in self._files.agents]
-        writing = _writing_tools() if self._files.has_sources else ()
+        writing = writing_tools() if self._files.has_sources else ()
         rules = (*self._policy.rules, *self._files.protection(writing))
         self._session = self._session.child(
             (*self._builtin, *agents), replace(self._policy, rules=rules)
@@ -193,7 +189,7 @@ class Published:
 
         agent = self._files.agents[name]
         handler = self._handler(agent)
-        return replace(_tool(name, agent), description=description_of(agent), handler=handler)
+        return replace(agent_tool(name, agent), description=description_of(agent), handler=handler)
 
     def _handler(self, agent: AgentFile) -> Handler:
         async def run(arguments: JSONObject, ports: object, /) -> object:
@@ -233,58 +229,6 @@ class Published:
             self._workspace, _progress(request.caller), Budget(turns=None),
             request.session.under(held), model, named_model=self._model, environ=os.environ,
         )  # fmt: skip
-
-
-def known_tools(files: PublishedFiles, builtin: Iterable[Tool], workspace: str) -> tuple[Tool, ...]:
-    """Whatever a rule may be about: what is published, and what published agents use.
-
-    Servers are not asked what they offer: their tools are known by `include`, or once pinned.
-    """
-    known: dict[str, Tool] = {}
-    for name, agent in files.agents.items():
-        used = (*agent.resolved.tools, *_server_tools(agent, workspace), _tool(name, agent))
-        known |= {tool.name: tool for tool in used}
-    return (*(known | {tool.name: tool for tool in builtin}).values(),)
-
-
-def _server_tools(agent: AgentFile, workspace: str) -> list[Tool]:
-    from whence.loop.lock import Lock
-    from whence.loop.measure import agent_name
-
-    servers = agent.resolved.servers
-    pins = Lock(workspace).pins().get(agent_name(agent.path, workspace), {}) if servers else {}
-    pinned = [name for name, pin in pins.items() if pin.kind == "mcp"]
-    included = [name for server in servers for name in server.include or ()]
-    return [Tool(name, "", _ANYTHING, None, source="mcp") for name in {*pinned, *included}]
-
-
-@cache
-def _writing_tools() -> tuple[str, ...]:
-    tools = (tool for name in NAMES for tool in load_catalog(name))
-    return tuple({tool.name for tool in tools if Effect.WRITE in tool.effects})
-
-
-def _effects(agent: AgentFile) -> frozenset[Effect]:
-    """What it may do; of servers and other agents nobody knows."""
-    resolved = agent.resolved
-    effects = frozenset[Effect]().union(*(tool.effects for tool in resolved.tools))
-    if resolved.servers or any(tool.source == "agent" for tool in resolved.tools):
-        return effects | {Effect.EXECUTE, Effect.NETWORK}
-    return effects
-
-
-def _tool(name: str, agent: AgentFile) -> Tool:
-    interface = agent.resolved.interface
-    return Tool(
-        name=name,
-        description="",
-        input_schema=interface.input_schema,
-        output_schema=interface.output_schema,
-        handler=None,
-        category="agent",
-        sandbox=Sandbox(timeout_ms=_TIMEOUT_MS),
-        source="agent",
-    )
 
 
 def _progress(caller: Caller) -> Callable[[News], None]:

@@ -12,13 +12,12 @@ import uvicorn
 
 from whence.errors import Unavailable, UsageError
 from whence.mcp.brief import BREVITY, App, Message, Receive, Send, told_apart
+from whence.mcp.offer import LONGEST_MESSAGE
 from whence.mcp.publish import Publisher
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
 _FAREWELL_S = 2
-_LONGEST = 64_000_000
-"""Bytes of one message."""
 
 
 def open_port(port: int) -> socket.socket:
@@ -44,7 +43,7 @@ def open_port(port: int) -> socket.socket:
 async def serve_http(publisher: Publisher, port: socket.socket, token: str) -> None:
     """Serve until it is cancelled; each client has a session of its own."""
     publisher.server.streamable_http_app(
-        host=HOST, max_request_body_size=_LONGEST, json_response=BREVITY
+        host=HOST, max_request_body_size=LONGEST_MESSAGE, json_response=BREVITY
     )
     sessions = publisher.server.session_manager  # without a router: there is one path
     served = _guarded(told_apart(sessions.handle_request, publisher.answers_soon), token)

@@ -7,6 +7,9 @@ from typing import Any, Protocol
 
 from whence.shapes.json import JSONObject
 
+LONGEST_MESSAGE = 64_000_000
+"""Bytes."""
+
 
 class Caller(Protocol):
     """Whoever made a request."""

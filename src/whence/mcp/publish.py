@@ -95,7 +95,8 @@ class Publisher:
             if self._offer.has_changed():
                 await self._bus.publish(ToolsListChanged())
                 await self._bus.publish(PromptsListChanged())
-                await asyncio.gather(*map(_tell_of_change, tuple(self._connected)))
+                telling = map(_tell_of_change, tuple(self._connected))
+                await asyncio.gather(*telling, return_exceptions=True)  # some may just have gone
 
     async def _initialized(self, context: Context, _: object) -> None:
         session = context.session

@@ -24,13 +24,12 @@ from mcp_types import (
 )
 
 from whence.mcp.lines import read_line
+from whence.mcp.offer import LONGEST_MESSAGE
 from whence.mcp.publish import Publisher
 
 _CHUNK = 1 << 16
 _AT_ONCE = 4096
 """Bytes that a pipe takes without waiting, once it says that it takes any."""
-_LONGEST = 64_000_000
-"""Bytes of one message."""
 _LOOK_S = 0.5
 _SHOWN = 100
 _ENDLESS = "subscriptions/listen"
@@ -115,7 +114,7 @@ class _Incoming(_Stream):
         for end in ends:
             await self._end_line(end)
         self._begun += rest
-        if len(self._begun) > _LONGEST and not self._is_too_long:
+        if len(self._begun) > LONGEST_MESSAGE and not self._is_too_long:
             self._is_too_long = True
             await self._answers.refuse(bytes(self._begun[:_SHOWN]))
         if self._is_too_long:
