@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whence.declare.function import tool
@@ -161,6 +161,7 @@ def test_text_that_is_no_rule_is_refused(text: str) -> None:
 
 
 @settings(max_examples=300, deadline=None)
+@example(pattern="[!-.]", path="?")
 @given(
     path=st.text(st.sampled_from("ab./*?[]!\\ \n-é"), min_size=1, max_size=12),
     pattern=st.text(st.sampled_from("ab./*?[]!\\ \n-é"), min_size=1, max_size=12),

@@ -52,6 +52,8 @@ def _class(body: str, at: int) -> tuple[int, str]:
     if not inner or any(m == "-" and a > b for a, m, b in zip(inner, inner[1:], inner[2:])):  # noqa: B905
         return 1, r"\["
     safe = inner.replace("\\", r"\\").replace("[", r"\[").replace("^", r"\^")
+    if safe.startswith("-"):  # itself, and not a range from the slash before it
+        safe = f"\\{safe}"
     return end - at + 1, f"[{'^/' if negated else ''}{safe}]"
 
 
